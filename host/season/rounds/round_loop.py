@@ -1,4 +1,4 @@
-"""Plays the rounds of a season, one after another: plans each, plays it, and adds up what it has brought."""
+"""Plays the rounds of a season, one after another: plans each round, plays it, and adds up its results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,48 +26,52 @@ from host.tournament.running import RunOptions, play_tournament
 from host.tournament.stage_runner import Backend
 
 FIRST_TABLES_EACH = 10
-"""Tables of each version in a round before the speed has been measured."""
+"""Tables of each version in a round while no speed has been measured."""
 
 LEAST_COST = 0.02
-"""The cost of a table of the fastest versions."""
+"""The least cost of a table, however fast its version is; a version in the middle of the field has the cost 1."""
 
 REFERENCE = "/"
-"""What the author of a reference begins with in a round; no author of a season has such a name."""
+"""The first character of the author's name that a reference has in a round; no author of a season has such a name."""
 
 MAX_GROWTH = 4.0
-"""A round has at most so many times the tables of the one before, so that a wrong measurement does no harm."""
+"""A round has at most this many times the tables of the round before, so that a wrong measurement does no harm."""
 
 TRY_AGAIN_S = 10.0
-"""Seconds after which something is tried again that the machine could not do, for example because its disk was full."""
+"""Seconds after which the season tries again what the machine could not do, for example because its disk was full."""
 
 MAX_DAMAGED = 3
-"""Damaged rounds in a row after which the season pauses: the cause is not in one of them."""
+"""Damaged rounds in a row after which the season pauses: then the cause is not in one of these rounds."""
 
 MAX_STALLED = 3
-"""Attempts to prepare the bots of a round on a machine that is too busy. The last takes the versions off the ladder."""
+"""Attempts to prepare the bots of a round: the first ones may fail because the machine is too busy.
+
+After the last attempt, the versions that do not start are taken off the ladder."""
 
 IDLE_S = 5.0
 
 NO_START = "no longer starts ({})"
 
 OpenedBackend = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Backend]]
-"""Opens what plays a round; the function reports lost work. On this machine it is kept from one round to the next."""
+"""Opens the backend that plays a round. Its argument is called with a report of lost work.
+
+On this machine, the workers are kept from one round to the next."""
 
 
 class RoundLog(NamedTuple):
-    """Follows a round while it is played: counts its tables, and passes on what the runner reports."""
+    """Observer of a round while it is played: counts its tables, and stores the warnings of the runner."""
 
     season: Season
     number: int
     counts: list[int]  # fixtures done, fixtures known, tables done
 
     def say(self, text: str) -> None:
-        """Log a warning; the other lines of a run are not of interest here."""
+        """Store a warning of the runner as an event. Ignore its other lines."""
         if text.startswith("WARNING"):
             self.season.event("warning", f"round {self.number}", text.removeprefix("WARNING").strip())
 
     def progress(self, progress: Progress) -> None:
-        """Count what has been played."""
+        """Count the fixtures and tables that have been played, and show the number of fixtures."""
         self.counts[:2] = progress.done, progress.known
         if progress.record is not None:
             self.counts[2] += max((each.tables for each in progress.record.results.values()), default=0)
@@ -75,7 +79,10 @@ class RoundLog(NamedTuple):
 
 
 class RoundPlayer:
-    """Plays the rounds of a season. Whatever happens to a round, the ones before it stay, and the next one is played."""
+    """Plays the rounds of a season.
+
+    If a round fails, earlier rounds keep their results, and the next round is played.
+    """
 
     def __init__(self, season: Season, backend: OpenedBackend, workers: int) -> None:
         self._season, self._backend, self._workers = season, backend, workers
@@ -85,9 +92,9 @@ class RoundPlayer:
         """All rounds in their order."""
         self._damaged = self._stalled = 0
         self._announced = 0
-        """The number of the last round of which this process has logged that it begins or goes on."""
+        """The number of the last round whose beginning, or continuation, this process has logged."""
         self._goes_on = False
-        """Whether the last round was given up for a version that is off the ladder now: the next round begins at once."""
+        """Whether a version made the last round fail and is off the ladder now: the next one begins immediately."""
         self.prepares = False
         """Whether the bots of a round are being prepared."""
         for each in self.rounds:
@@ -95,16 +102,19 @@ class RoundPlayer:
 
     @property
     def last(self) -> Round | None:
-        """The last round that has been planned."""
+        """Return the last round that has been planned; None before the first."""
         return self.rounds[-1] if self.rounds else None
 
     def replace(self, which: Round) -> None:
-        """Replace what is known of a round that is over."""
+        """Replace the round of the same number in `rounds`, for example after its note has changed."""
         at = next(nth for nth, each in enumerate(self.rounds) if each.number == which.number)
         self.rounds[at] = which
 
     async def run(self, over: Callable[[Round], None]) -> None:
-        """Play rounds until it is cancelled. `over` is called after each of them."""
+        """Play rounds until this task is cancelled. Call `over` with each round that is finished or damaged.
+
+        If the machine lacks something, wait and try again. Raise UserError for any other problem.
+        """
         while True:
             failure: BaseException | None = None
             try:
@@ -119,7 +129,10 @@ class RoundPlayer:
                 await trio.sleep(TRY_AGAIN_S)
 
     async def _step(self, over: Callable[[Round], None]) -> None:
-        """Play one round, or wait until there is one to play. Raise UserError or OSError if the machine lacks something."""
+        """Play one round, or wait for a while if there is none to play.
+
+        Raise UserError or OSError if the machine lacks something.
+        """
         season = self._season
         if season.state in ("paused", "final"):
             season.doing("" if season.state == "final" else f"paused: {season.paused}")
@@ -134,12 +147,12 @@ class RoundPlayer:
             self._settle(self.current, over)
 
     def _unfinished(self) -> Round | None:
-        """Return the round that was begun and is not over, for example before this process was started."""
+        """Return the last round if it is not over, for example because the process was restarted; otherwise None."""
         last = self.last
         return last if last is not None and last.state in ("waiting", "running") else None
 
     def _planned(self) -> Round | None:
-        """Plan the next round and return it; None if it is not time yet, or if nobody can play."""
+        """Plan the next round and return it; None if it is too early, or if versions of too few authors can play."""
         season, last = self._season, self.last
         now = time.time()
         self.next_at = now if last is None or self._goes_on else due_at(last.began or 0, season.terms.round_every, now)
@@ -172,18 +185,24 @@ class RoundPlayer:
         return which
 
     def _references(self, players: Sequence[Player]) -> tuple[Player, ...]:
-        """Return the references as players, as long as too few authors take part; they are not on the ladder."""
+        """Return the references as players if too few authors take part for a table; otherwise no players.
+
+        References are not on the ladder.
+        """
         season = self._season
         fewest = season.tournament.game.seats[0]
         if not 0 < len({each.author for each in players}) < fewest:
             return ()
         tournament, terms = season.tournament, season.terms
         found = load_submissions(terms.references, season.folder.path, tournament.game, tournament.limits)
-        # They meet each other only where a table has more than two seats.
+        # References meet each other only if a table has more than two seats.
         return tuple(Player(each.name, REFERENCE + each.name if fewest > 2 else REFERENCE, 1) for each in found)
 
     def _tables(self, players: int, middle: float) -> int:
-        """Return the tables that the budget of a round allows, if all versions were as slow as one in the middle."""
+        """Return the number of tables of a round: as many as fit into its time budget by the measured speed.
+
+        `middle` is the worker time in seconds of a table of a version in the middle of the field.
+        """
         season, last = self._season, next((each for each in reversed(self.rounds) if each.counted), None)
         seats: int = season.tournament.rules.seats
         if not season.totals.speed or last is None:
@@ -193,7 +212,10 @@ class RoundPlayer:
         return max(int(min(speed * season.terms.budget, most)), seats)
 
     async def _play_until_paused(self, which: Round) -> None:
-        """Play a round to its end. A pause stops it, and it goes on later; what it has played is kept."""
+        """Play a round to its end, or until the season is paused.
+
+        A paused round keeps its fixtures, and goes on later.
+        """
         self.current = which
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._cancel_if_paused, nursery.cancel_scope)
@@ -206,12 +228,15 @@ class RoundPlayer:
         scope.cancel()
 
     async def _play(self, which: Round) -> Round:
-        """Play a round, or what is left of it. Return it finished or damaged, or as it is if the machine could not."""
+        """Play a round, or its remaining fixtures. Return the round as finished or damaged.
+
+        If the machine cannot play it now, wait, and return a round that is still to be played.
+        """
         season, place = self._season, self._season.folder.round(which.number)
         problem: BaseException
         try:
             require_room(season.folder.path, which.began)
-            season.chain.update(season, self.rounds)  # who plays is published before anybody does
+            season.chain.update(season, self.rounds)  # publishes the versions of the round before its first table
             own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
             versions = [season.store.versions.labelled(label) for label in own]
             self._write(which, versions)
@@ -265,7 +290,10 @@ class RoundPlayer:
         return f"{counted(len(which.players), 'version')}, {thousands(tables)} tables{uniform}"
 
     async def _after_failure(self, which: Round, failure: BaseException) -> Round:
-        """Wait if the machine lacks something, and return the round as it is; otherwise mark it as damaged."""
+        """Wait if the machine lacks something, and return the round unchanged.
+
+        Otherwise return it marked as damaged.
+        """
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
         self._stalled += any(problem.code.startswith("B") for problem in problems)
@@ -285,7 +313,10 @@ class RoundPlayer:
         return season.book.damage(which, why)
 
     def _take_off(self, which: Round, problem: Problem) -> bool:
-        """Take the version off the ladder that a problem of preparing the bots names; return whether it names one."""
+        """Take off the ladder the version that a problem names, if the problem arose while bots were prepared.
+
+        Return False if it is another problem, or if it names no version of the round.
+        """
         if not problem.code.startswith("B"):
             return False
         known = {version.label for version in self._season.store.versions.all()}
@@ -296,7 +327,10 @@ class RoundPlayer:
         return bool(named)
 
     def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
-        """Add up a round that is over, and take versions off the ladder that keep crashing."""
+        """Add the results of a finished or damaged round to the totals, and call `over` with it.
+
+        Take versions that keep crashing off the ladder. Pause the season after MAX_DAMAGED damaged rounds in a row.
+        """
         season = self._season
         self.rounds[-1] = which
         season.totals.add(which)
@@ -316,28 +350,37 @@ class RoundPlayer:
 
 
 def is_of_machine(failure: BaseException) -> bool:
-    """Return whether the machine lacks something: the season waits for it, whatever else has failed at the same time."""
+    """Return whether a failure means that the machine lacks something, for example space on its disk.
+
+    The season waits for the machine, even if something else has failed at the same time.
+    """
     return isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code == 6)
 
 
 def public_words(problem: Problem) -> str:
-    """Return a problem as everybody may read it: without what a bot has written."""
+    """Return the text of a problem that everybody may read: it has nothing that a bot has written."""
     message = NO_START.format(problem.code) if problem.code.startswith("B") else problem.message
     return f"{problem.where}: {message}" if problem.where else message
 
 
 def middle_of(paces: Mapping[str, float]) -> float:
-    """Return the seconds a table of a version in the middle of the field; 0 if none has been measured."""
+    """Return the median of the measured seconds per table; of two middle values the lower one; 0 if there are none."""
     known = [pace for pace in paces.values() if pace > 0]
     return median_low(known) if known else 0.0
 
 
 def costs_of(paces: Mapping[str, float]) -> dict[str, float]:
-    """Return what a table of each version costs, in the time of one in the middle; 1 if it has not been measured."""
+    """Return the cost of a table of each version, by label: its seconds divided by the median; 1 if not measured.
+
+    `paces` has the seconds per table by label; 0: not measured. No cost is below LEAST_COST.
+    """
     middle = middle_of(paces)
     return {label: round(max(pace / middle, LEAST_COST), 3) if pace > 0 else 1.0 for label, pace in paces.items()}
 
 
 def due_at(began: float, every: float, now: float) -> float:
-    """Return when the round after one that began at a time is due; at once if the clock has been set back since then."""
+    """Return the time at which the next round may begin: `every` seconds after the last one `began`.
+
+    Return `now` if the clock has been set back since the last round began.
+    """
     return began + every if began <= now else now

@@ -1,22 +1,25 @@
-"""Decides what a round of a season plays: a pure function of the versions and of the sums of all earlier rounds.
+"""Decides which meetings a round of a season plays: a pure function of the versions and of the sums of earlier rounds.
 
 A round is planned in four steps, as long as it has tables left:
 
-1. *Placement*: versions with fewer than FIRST_TABLES get their first tables at once.
-2. *Floor*: part of the round goes to versions in their first YOUNG_ROUNDS, and then to those that have played least: at least
-   LIFE_TABLES over a version's life, and a meeting a round as far as it goes.
-3. *Contest*: the rest goes to candidates for the first places, and to neighbours whose order is not sure. A candidate is
-   a version whose rating may be, at its upper bound, above the lower bound of the last of the first places. To spend on
-   those that are first *now* would be sure and wrong: a version that was unlucky early would never be found.
-4. *Spread*: in every fifth round the rest is spread evenly over all versions instead, and so is what a contest leaves over.
+1. *Placement*: a version with fewer than FIRST_TABLES tables gets the missing ones in this round.
+2. *Floor*: a part of the round (FLOOR_SHARE) goes to versions in their first YOUNG_ROUNDS rounds, and then to the
+   versions that have played least: LIFE_TABLES over the life of each, and one meeting per round while this part lasts.
+3. *Contest*: the remaining tables go to candidates for the first places, and to neighbours whose order is uncertain. A
+   candidate is a version whose upper bound of the rating is above the lower bound of the last version on the first
+   places. It would be wrong to spend tables only on versions that are first *now*: a good version that was unlucky
+   early would never be found.
+4. *Spread*: the tables that the contest leaves over are spread evenly over all versions. In every fifth round, a
+   *uniform* round, there is no contest, and only versions in their first rounds get tables from the floor.
 
-No version gets more than its cap, however uncertain its rating is. A round spends time: a table of a slow version counts as
-many, and a version that costs more than its share gets fewer tables, or plays in some rounds only. A version whose last
-fixtures ended in crashes gets one meeting a round, and none after a series of them, until its author acts. Versions of one
-author never meet. Every meeting has a multiple of its seats in tables, so each version has every seat equally often.
+No version gets more tables than its cap, even if its rating is very uncertain. The budget of a round is a time: a table
+of a slow version counts as several tables. A version that costs more than its share of the round gets fewer tables, or
+plays only in some rounds. A version that crashed in its last fixture gets one meeting per round. After RESTS_AFTER such
+fixtures in a row it gets none, until its author acts. Versions of one author never meet. The tables of a meeting are a
+multiple of its seats, so each version has every seat equally often.
 
-Nothing depends on the order of the arguments or on the alphabet: where two versions are equal, a hash of the round's number
-and of the label decides.
+Nothing depends on the order of the arguments or on the alphabet: if two versions are equal, a hash of the round's
+number and of the label decides.
 """
 
 import hashlib
@@ -35,45 +38,47 @@ from host.season.rounds.fit import BoolArray, Fit, IntArray, fitted
 Lots = NDArray[np.uint64]
 
 FIRST_TABLES, YOUNG_ROUNDS = 30, 5
-"""Tables that a version gets in its first round at once, and then in each of its first rounds, as far as a floor allows.
+"""Tables that a version gets in its first round, and the number of its first rounds in which the floor gives it as
+many.
 
-So a version that comes late has 150 tables after five rounds. With 60 its rating would be known to ± 85 Elo only."""
+So a version that comes late has 150 tables after five rounds. With 60 tables its rating would be known only to ± 85
+Elo."""
 
 LIFE_TABLES = 60
-"""Tables that every version gets, however it plays, before a floor gives the others more than a meeting."""
+"""Tables that the floor gives every version over its life, before it gives other versions more than one meeting."""
 
 FLOOR_SHARE = 0.25
-"""The part of a round, after the first tables of new versions, that goes to whoever has played least."""
+"""The share of a round, after its placement, that the floor gives to the versions that have played least."""
 
 SLOW_COST = 4.0
-"""The cost of a table from which a version gets fewer tables than others. Less may be a busy machine."""
+"""The cost of a table from which a version gets fewer tables than others. A busy machine may cause a lower cost."""
 
 UNIFORM_EVERY = 5
-"""Rounds of which one is spread evenly over the field."""
+"""One round in this many is uniform: its tables are spread evenly over the field."""
 
 RESTS_AFTER = 3
-"""Fixtures in a row that ended with a version benched, after which it is not paired any more."""
+"""Fixtures in a row in which a version crashed, after which the scheduler no longer pairs it."""
 
 NEIGHBOUR_WEIGHT = 0.1
-"""The weight of two neighbours in rank that are not both candidates."""
+"""The weight of a pair of neighbours in rank that are not both candidates."""
 
 NEIGHBOURS = 2
-"""Distance in rank up to which versions are neighbours."""
+"""The greatest difference in rank at which versions are neighbours."""
 
 CANDIDATE_WEIGHT = 0.1
-"""The weight of two candidates that hardly belong to the first places; of one that surely does, it is 1."""
+"""The weight of a pair of candidates that hardly belong to the first places; it is 1 if one of them surely does."""
 
 MOST_COST = 1000.0
-"""More than any cost of an opponent."""
+"""A cost that is greater than the cost of any opponent (`_cost`)."""
 
 DIGITS = 9
-"""Of what a meeting is worth."""
+"""Decimal places of the worth of a meeting."""
 
 GROUP = 16
-"""Versions whose sandboxes a worker keeps while they meet those of another group (host/stages/pairing.py)."""
+"""The number of versions whose sandboxes a worker keeps while they meet another such group (host/stages/pairing.py)."""
 
 DISTANCE_ELO = 200
-"""The distance of two versions at which a floor avoids a meeting as much as at an unlucky lot."""
+"""The distance of two ratings that costs an opponent as much, in the floor, as the highest lot does."""
 
 
 class Player(NamedTuple):
@@ -86,23 +91,23 @@ class Player(NamedTuple):
 
 
 class RoundTerms(NamedTuple):
-    """What a round may spend, in tables, and which places matter."""
+    """The terms of a round: its budget in tables, the sizes of tables and meetings, and the places that matter."""
 
     number: int  # of the round, from 1
     seats: int  # of a table
     tables: int  # of the whole round, if every version were as slow as one in the middle of the field
-    places: int = 8  # the first places that the season has to find
+    places: int = 8  # the number of first places that the season has to find
     meeting: int = 10  # tables of a meeting, rounded up to a multiple of its seats
-    fewest: int = 2  # seats of a table of the game at least, if too few authors take part
+    fewest: int = 2  # the fewest seats of a table that the game allows, for rounds in which few authors take part
 
     @property
     def uniform(self) -> bool:
-        """Whether the tables of the round are spread over the whole field."""
+        """Return whether the tables of the round are spread evenly over the whole field."""
         return is_uniform(self.number)
 
 
 class Meeting(NamedTuple):
-    """Versions that play some tables with each other in a round, in every seat equally often."""
+    """Versions that play some tables with each other in a round. Each version has every seat equally often."""
 
     labels: tuple[str, ...]
     tables: int
@@ -111,22 +116,22 @@ class Meeting(NamedTuple):
 class Sums(NamedTuple):
     """The results of all earlier rounds.
 
-    `orders` counts how often the versions of a table ended in each order, best first, in groups of equal versions, as
-    host/rating/strength.py has them.
+    `orders` counts how often tables ended in each order. An order has the versions of a table, best first, in groups of
+    equal versions (host/rating/strength.py).
     """
 
     orders: Mapping[tuple[tuple[str, ...], ...], float]
     tables: Mapping[str, int]  # by label, over the life of the version
-    crashes: Mapping[str, int]  # fixtures in a row that ended with the version benched, by label
+    crashes: Mapping[str, int]  # the last fixtures in a row in which the version crashed, by label
 
 
 def is_uniform(number: int) -> bool:
-    """Return whether the round of a number spreads its tables over the whole field."""
+    """Return whether the round with this number spreads its tables evenly over the whole field."""
     return number % UNIFORM_EVERY == 0
 
 
 def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tuple[Meeting, ...]:
-    """Return the meetings of a round; none if no two versions of different authors can meet."""
+    """Return the meetings of a round in the order in which they are played; none if too few authors can play."""
     able = [each for each in players if each.since <= terms.number and sums.crashes.get(each.label, 0) < RESTS_AFTER]
     seats = min(terms.seats, len({each.author for each in able}))
     if seats < max(2, terms.fewest) or terms.tables < seats:
@@ -142,7 +147,10 @@ def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tupl
 
 
 def candidates(elo: FloatArray, errors: FloatArray, authors: Sequence[str], places: int) -> BoolArray:
-    """Return for each version whether it may belong to the first places, of which each author has one."""
+    """Return for each version whether it may belong to the first places. Each author can have only one of them.
+
+    `elo`, `errors` and `authors` have one element for each version.
+    """
     lower, best = elo - Z * errors, dict[str, float]()
     for author, bound in zip(authors, lower.tolist(), strict=True):
         best[author] = max(bound, best.get(author, bound))
@@ -154,12 +162,15 @@ def candidates(elo: FloatArray, errors: FloatArray, authors: Sequence[str], plac
 
 
 def _lot(number: int, text: str) -> int:
-    """Return a number of 64 bits that a round draws for a label."""
+    """Return the lot of a label in a round: a number of 64 bits, which a hash draws from the round's number."""
     return int.from_bytes(hashlib.sha256(f"{number}/{text}".encode()).digest()[:8], "big")
 
 
 def _mixed(one: Lots, other: Lots) -> FloatArray:
-    """Return a number from 0 to 1 for each two lots, whatever their order (the finaliser of SplitMix64)."""
+    """Return a pseudo-random number from 0 to 1 for each pair of lots (the finaliser of SplitMix64).
+
+    The lots `one` and `other` may be exchanged: the number is the same.
+    """
     mixed = (one + other) ^ ((one ^ other) * np.uint64(0x9E3779B97F4A7C15))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -181,7 +192,7 @@ class _Plan:
         self._fit = fitted(sums.orders)
         self._row = np.array([self._fit.number.get(each.label, -1) for each in self._players])
         self._elo = np.append(self._fit.elo, np.nan)[self._row]  # nan: not rated yet
-        self._nearness = 0.0  # what an Elo point of distance costs
+        self._nearness = 0.0  # the cost of one Elo point of distance
         self._planned = np.zeros(len(players), np.int64)
         self._pairs = np.zeros((len(players), len(players)), np.int64)  # tables that two share in this round
         self._found: dict[tuple[int, ...], int] = {}
@@ -197,10 +208,11 @@ class _Plan:
         self._met = self._met_before(sums)
 
     def _limit_slow(self) -> None:
-        """Let versions that cost more than a share of the round play fewer tables.
+        """Give slow versions (SLOW_COST) a lower cap: the tables for which an equal share of the round's time suffices.
 
-        One whose share is less than a meeting plays the smallest meeting, and pauses in some rounds. Nobody pauses if too few
-        authors would be left for a meeting: a round without a meeting is never played, and neither is any round after it.
+        If the share does not suffice for the smallest meeting, the version plays the smallest meeting and pauses in
+        some rounds. No version pauses if too few authors would be left for a meeting: the season would wait for ever,
+        because a round without a meeting is never played, nor is any round after it.
         """
         seats, pausing = self._terms.seats, np.zeros(len(self._players), bool)
         for nth in np.nonzero(self._costs >= SLOW_COST)[0]:
@@ -213,7 +225,7 @@ class _Plan:
             self._cap[pausing] = 0
 
     def _met_before(self, sums: Sums) -> FloatArray:
-        """Return how many tables every two players have shared in earlier rounds."""
+        """Return the number of tables that each two players have shared in earlier rounds, as a symmetric matrix."""
         number = {each.label: nth for nth, each in enumerate(self._players)}
         found = np.zeros((len(number), len(number)))
         for order, times in sums.orders.items():
@@ -227,11 +239,11 @@ class _Plan:
     # The steps.
 
     def place(self) -> None:
-        """Give new versions their first tables."""
+        """Give versions with fewer than FIRST_TABLES tables the missing ones."""
         self._serve(np.maximum(FIRST_TABLES - self._life, 0), self._left)
 
     def serve_young(self) -> None:
-        """Give part of the round to versions in their first rounds."""
+        """Give a part of the round (FLOOR_SHARE) to versions in their first YOUNG_ROUNDS rounds."""
         self._nearness, self._floor_end = 1 / DISTANCE_ELO, self._left - int(self._left * FLOOR_SHARE)
         rounds = self._terms.number - np.array([each.since for each in self._players]) + 1
         due = np.where(rounds <= YOUNG_ROUNDS, np.clip(FIRST_TABLES * rounds - self._life, 0, FIRST_TABLES), 0)
@@ -239,20 +251,21 @@ class _Plan:
         self._nearness = 0.0
 
     def serve_floor(self) -> None:
-        """Give what is left of that part to those that have played least."""
+        """Give the tables that `serve_young` has left of its part to the versions that have played least."""
         self._nearness = 1 / DISTANCE_ELO
         due = np.maximum(np.minimum(LIFE_TABLES - self._life, FIRST_TABLES), self.size)
         self._serve(due, self._left - self._floor_end)
         self._nearness = 0.0
 
     def spread(self) -> None:
-        """Spread what is left evenly over all versions."""
+        """Spread the remaining tables of the round evenly over all versions."""
         self._serve(self._cap, self._left, first_by_round=1e6)
 
     def _serve(self, wanted: IntArray, tables: int, first_by_round: float = 1.0) -> None:
-        """Give meetings to versions that have fewer tables in this round than wanted; first to those with the fewest.
+        """Plan meetings for versions that have fewer tables in this round than `wanted`, until `tables` are spent.
 
-        Tables of this round count `first_by_round` times as much as those of a version's life before it.
+        The version with the fewest tables comes first. In this comparison a table of this round counts `first_by_round`
+        times as much as a table of an earlier round.
         """
         end = self._left - tables
         stuck = np.zeros(len(self._players), bool)
@@ -269,9 +282,11 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return how little each version suits as an opponent of another: far, met already, or not in need of tables.
+        """Return the cost of each version as an opponent of the version `first`. The version with the lowest cost suits
+        best.
 
-        A version that has a meeting more than others in this round suits less than any that have met before.
+        A cost is high if the ratings are far apart, if the two have often met, or if the version needs no tables. A
+        meeting that the version already has in this round costs more than earlier meetings of the two.
         """
         far = np.nan_to_num(np.abs(self._elo - self._elo[first])) * self._nearness
         often = 2.0 * self._pairs[first] / self.size + np.log1p(self._met[first])
@@ -280,7 +295,10 @@ class _Plan:
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
-        """Return a group with the cheapest others until a table is full; none if too few are allowed."""
+        """Return the versions of a full table: a group, and other versions with the lowest costs.
+
+        Return an empty tuple if too few other versions may still play with the group.
+        """
         while len(group) < self._terms.seats:
             allowed = (self._planned + self._sizes <= self._cap) & ~np.isin(self._authors, self._authors[group])
             if not allowed.any():
@@ -289,17 +307,20 @@ class _Plan:
         return tuple(sorted(group))
 
     def _meet(self, group: tuple[int, ...]) -> None:
-        """Plan a meeting."""
+        """Plan a meeting of a group of versions, and subtract its cost from the tables that are left."""
         members = np.array(group)
         size = int(self._sizes[members].min())
         self._found[group] = self._found.get(group, 0) + size
-        # A meeting that takes longer than a share is rare enough to take no more than one on average of the rounds.
+        # A version whose meeting takes longer than a share pauses in other rounds: on average it takes a share a round.
         self._left -= math.ceil(min(size * self._costs[members].mean(), max(size, self._share)))
         self._planned[members] += size
         self._pairs[np.ix_(members, members)] += size
 
     def contest(self) -> None:
-        """Let candidates for the first places meet, and neighbours whose order is not sure: the least sure first."""
+        """Plan meetings of candidates for the first places, and of neighbours in rank whose order is uncertain.
+
+        The pair whose tables say most about an important order comes first.
+        """
         able = [nth for nth, row in enumerate(self._row) if row >= 0 and self._cap[nth] > self.size]
         able = [nth for nth in able if self._life[nth] >= min(FIRST_TABLES, self.size)]
         if len(able) < 2:
@@ -315,7 +336,10 @@ class _Plan:
             contest.met([able.index(nth) for nth in group if nth in able], pair)
 
     def _with_others(self, able: Sequence[int], pair: tuple[int, int], contest: "_Contest") -> tuple[int, ...]:
-        """Return a pair of a contest with others at its table; none if one of them may not play any more."""
+        """Return the versions of a table with a pair of the contest; none if too few versions may still play.
+
+        The numbers in `pair` are positions in `able`.
+        """
         one, other = able[pair[0]], able[pair[1]]
         if (self._planned[[one, other]] + self.size > self._cap[[one, other]]).any():
             return ()
@@ -326,9 +350,10 @@ class _Plan:
         return self._joined([one, other], cost)
 
     def meetings(self) -> tuple[Meeting, ...]:
-        """Return the planned meetings, ordered so that those of the same versions follow each other.
+        """Return the planned meetings in the order in which they are played: meetings of the same versions are
+        neighbours.
 
-        Those of slow versions come first: one that began last would be played on when the round is otherwise over.
+        Meetings of slow versions come first: if one began last, the round would wait for it alone.
         """
 
         def place(group: tuple[int, ...]) -> tuple[object, ...]:
@@ -341,7 +366,7 @@ class _Plan:
 
 
 class _ContestField:
-    """How unsure the order of each two versions is, and how much it matters."""
+    """The uncertainty of the order of each two versions, and its importance, as matrices."""
 
     def __init__(self, fit: Fit, rows: IntArray, authors: IntArray, places: int) -> None:
         elo, errors = fit.elo[rows], fit.errors[rows]
@@ -355,7 +380,11 @@ class _ContestField:
         self.weight = self._weights(elo, errors, authors, places)
 
     def repeat(self, met: FloatArray, tables: int) -> None:
-        """Let pairs that have met often say less, if pairs have strengths of their own (host/season/rounds/fit.py)."""
+        """Lower the information of pairs that have met often, if pairs have their own strengths
+        (host/season/rounds/fit.py).
+
+        `met` is the number of tables that each two versions have shared; `tables` is the number of tables of a meeting.
+        """
         own = self.known * self.spread**2
         self.known = self.known / ((1 + met * own) * (1 + (met + tables) * own))
 
@@ -374,13 +403,13 @@ class _ContestField:
         return found
 
     def worth(self, tables: int) -> FloatArray:
-        """Return for each two versions how much a number of tables would say about an order that matters."""
+        """Return for each two versions how much `tables` tables between them would say about an important order."""
         said = self.variance * self.known * tables
         found: FloatArray = self.weight * _below(self.ahead, np.sqrt(self.variance)) * said / (1 + said)
         return found
 
     def add(self, one: int, other: int, tables: int) -> float:
-        """Count tables of two versions that are planned; return what as many more would be worth."""
+        """Count `tables` planned tables of two versions. Return the worth of the same number of tables after them."""
         variance, known = float(self.variance[one, other]), float(self.known[one, other])
         variance /= 1 + variance * known * tables
         self.variance[one, other] = self.variance[other, one] = variance
@@ -389,20 +418,20 @@ class _ContestField:
 
 
 def _below(ahead: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the probability that a normal value is below 0, from its mean and deviation; within 0.01."""
+    """Return the probability that a normal value with the mean `ahead` and this deviation is below 0; exact to 0.01."""
     found: FloatArray = 1 / (1 + np.exp(np.minimum(1.702 * ahead / deviation, 500)))
     return found
 
 
 class _Contest:
-    """The pairs of a contest, the most worthwhile first. Its versions are numbered among themselves."""
+    """The pairs of a contest, the most worthwhile pair first. Only the versions of the contest are numbered, from 0."""
 
     def __init__(self, field: _ContestField, lots: Lots, size: int, meetings: int) -> None:
         self._field, self._size = field, size
         worth = np.triu(field.worth(size).round(DIGITS), 1)
         self._worth = worth + worth.T
         one, other = np.nonzero(worth)
-        # More pairs than this cannot be asked for, because a pair that meets often becomes less worthwhile.
+        # The contest never asks for more pairs than these, because a pair that meets often becomes less worthwhile.
         first = np.lexsort((_mixed(lots[one], lots[other]), -worth[one, other]))[: 4 * meetings + len(lots)]
         one, other = one[first], other[first]
         columns = (-worth[one, other], _mixed(lots[one], lots[other]), one, other)
@@ -410,19 +439,22 @@ class _Contest:
         heapify(self._heap)
 
     def next(self) -> tuple[int, int] | None:
-        """Return the most worthwhile pair; None if there is none left."""
+        """Return the numbers of the most worthwhile pair of versions; None if there is none left."""
         if not self._heap:
             return None
         self._now = heappop(self._heap)
         return self._now[2], self._now[3]
 
     def worth(self, pair: tuple[int, int]) -> FloatArray:
-        """Return how worthwhile each version is as a third at the table of a pair."""
+        """Return for each version its worth as a further player at the table of a pair."""
         found: FloatArray = self._worth[[*pair]].sum(axis=0)
         return found
 
     def met(self, group: Sequence[int], pair: tuple[int, int]) -> None:
-        """Count a planned meeting; without a group, the pair of `next` cannot meet any more."""
+        """Count a planned meeting of a group around the pair that `next` has returned.
+
+        If the group is empty, the pair cannot meet in this round, and `next` does not return it again.
+        """
         for nth, one in enumerate(group):
             for other in group[nth + 1 :]:
                 worth = round(self._field.add(one, other, self._size), DIGITS)

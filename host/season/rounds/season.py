@@ -1,4 +1,4 @@
-"""The state that the tasks of a season process share: its terms, its store, and what is being done."""
+"""The state that the tasks of a season process share: its terms, its store, and its current activity."""
 
 import json
 import time
@@ -24,8 +24,8 @@ from host.season.rounds.play import how_tables_are_played
 from host.season.season_config import SeasonTable, terms_of
 
 ORGANISER, SITE, LADDER = "organiser", "site", "ladder"
-"""Settings of the store. `organiser`: the SHA-256 of the secret of the organiser's link.
-`site`: the address of the site in links. `ladder`: the last one, as JSON."""
+"""Names of settings of the store. `organiser`: the SHA-256 of the secret of the organiser's link.
+`site`: the address of the site in links. `ladder`: the last ladder, as JSON."""
 
 SITE_CHANGED = "how the site is reached has changed"
 
@@ -34,7 +34,7 @@ Log = Callable[[str, str, str], None]
 
 
 def entries_in(store: Store) -> EntriesDocument | None:
-    """Return the entries of the final that have been fixed; None before that."""
+    """Return the entries of the final; None before they are fixed."""
     said = store.setting(ENTRIES)
     return msgspec.json.decode(said, type=EntriesDocument) if said else None
 
@@ -57,7 +57,7 @@ class Bell:
         self._rung = trio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for a change, or for this long."""
+        """Wait for a change, but no longer than some seconds."""
         rung = self._rung
         with trio.move_on_after(max(seconds, 0)):
             await rung.wait()
@@ -74,15 +74,15 @@ class Season:
         self.final_over = False
         """Whether the final is known to have been played (`is_final_over`)."""
         self._log = log
-        self._waits = dict[str, str]()  # what waits for the machine, and for which reason
+        self._waits = dict[str, str]()  # by task that waits for the machine: the reason
         self.now = ""
-        """What is being done, in a line."""
+        """The current activity, in a line."""
         self.url = ""
-        """Where its site listens, or will soon; empty if it runs elsewhere."""
+        """The address at which the site of the season listens, or will soon; empty if another process runs the site."""
 
     @property
     def terms(self) -> SeasonTable:
-        """The [season] of croupier.toml."""
+        """Return the table [season] of croupier.toml."""
         return terms_of(self.tournament)
 
     def event(self, kind: str, subject: str, text: str) -> None:
@@ -93,9 +93,9 @@ class Season:
         self.bell.ring()
 
     def waits(self, what: str, failed: UserError | OSError) -> None:
-        """Say that something waits because the machine lacks something, and is tried again.
+        """Store an event: a task waits because the machine lacks something, and the season will try again.
 
-        One event says so, until `goes_on` is called or a try fails for another reason.
+        `what` names the task. The same failure of it stores no other event, until `goes_on` is called for the task.
         """
         problems = failed.problems if isinstance(failed, UserError) else ()
         reason = "\n".join(f"{each.code} {each.where}" for each in problems) or str(failed)
@@ -104,11 +104,14 @@ class Season:
             self.event("waits", what, f"{failed}; it is tried again".removeprefix("error").replace("\n", " "))
 
     def goes_on(self, what: str) -> None:
-        """Take note that something no longer waits for the machine."""
+        """Note that the task `what` no longer waits for the machine, so that its next failure is an event again."""
         self._waits.pop(what, None)
 
     def _set_with_event(self, name: str, value: str, kind: str, subject: str, text: str) -> None:
-        """Store a setting together with its event, of which `season verify` finds both or neither. Print the event."""
+        """Store a setting and its event in one transaction, so that `season verify` finds both or neither.
+
+        Print the event.
+        """
         with self.store.transaction():
             self.store.set_setting(name, value)
             self.store.events.add(time.time(), kind, subject, text)
@@ -120,18 +123,18 @@ class Season:
         self.bell.ring()
 
     def site_is_at(self, url: str) -> None:
-        """Take the address of the site. `season invite` makes links with it, also before the site listens."""
+        """Store the address of the site. `season invite` makes links with it, even before the site listens."""
         self.url = url
         if self.store.setting(SITE) != url:
             self.store.set_setting(SITE, url)
 
     def listens(self, url: str) -> None:
-        """Take the address at which the site listens now."""
+        """Store the address at which the site listens now, and print it."""
         self.site_is_at(url)
         self.logged("site", "process", f"listens at {url}")
 
     def doing(self, what: str) -> None:
-        """Show what is being done."""
+        """Set the current activity (a line, empty for none), and wake the tasks that wait if it has changed."""
         if what != self.now:
             self.now = what
             self.bell.ring()
@@ -140,12 +143,15 @@ class Season:
 
     @property
     def paused(self) -> str:
-        """Why the season is paused; empty if it is not."""
+        """Return why the season is paused; empty if it is not paused."""
         return self.store.setting(PAUSED)
 
     @property
     def closes(self) -> float | None:
-        """When entry closes, in seconds since 1970: by `freeze` with its grace, or when the organiser has said so."""
+        """Return when entry closes, in seconds since 1970; None if no time is set.
+
+        Entry closes at `freeze` with its grace, or earlier if the organiser has closed it.
+        """
         return closing_time(self.store, self.terms.closes)
 
     def frozen(self) -> bool:
@@ -154,7 +160,7 @@ class Season:
 
     @property
     def state(self) -> State:
-        """The state of the season."""
+        """Return the state of the season: "final" once the final is made, "paused", "frozen" or "open"."""
         if self.folder.final_file.exists():
             return "final"
         if self.paused:
@@ -164,7 +170,7 @@ class Season:
     # Who plays.
 
     def entered(self) -> list[Version]:
-        """Return the versions that play: those of submissions that were received before entry closed."""
+        """Return the versions that play in rounds. Their submissions were received before entry closed."""
         late = self.late()
         return [version for version in self.store.versions.playing() if version.label not in late]
 
@@ -173,7 +179,10 @@ class Season:
         return set() if self.closes is None else {version.label for _, version in self.store.versions.late(self.closes)}
 
     def fix_entries(self) -> EntriesDocument:
-        """Fix the entries of the final, once entry is closed and everything received before has a verdict."""
+        """Store which versions play the final, and return them.
+
+        Call this when entry is closed, and every submission received before has a verdict.
+        """
         entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
         digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
         document = EntriesDocument(time.time(), digest, entries)
@@ -185,7 +194,7 @@ class Season:
 
     @cached_property
     def ladder(self) -> LadderDocument | None:
-        """The ladder after the last round; None before the first."""
+        """Return the ladder after the last round; None before the first."""
         return ladder_in(self.store)
 
     def set_ladder(self, ladder: LadderDocument) -> None:
@@ -196,9 +205,9 @@ class Season:
     # Changes of the terms.
 
     def take_terms(self, tournament: Tournament) -> None:
-        """Take a croupier.toml that has been edited. What has changed is recorded and shown; rounds use it from now on.
+        """Use an edited croupier.toml from now on. An event, which the site shows, names the changes of its terms.
 
-        Raise UserError if it cannot be stored; the old terms stay.
+        Raise UserError if the terms cannot be stored; then the old terms stay in force.
         """
         before, after = self.store.setting(TERMS), terms_text(tournament)
         if not before:
@@ -211,7 +220,7 @@ class Season:
 
 
 def terms_text(tournament: Tournament) -> str:
-    """Return the terms of a season as JSON: [season], and what decides how tables are played."""
+    """Return the terms of a season as JSON: [season], and the settings that decide how tables are played."""
     season = terms_of(tournament)
     own = {key: value for key, value in vars(season).items() if key != "per_author"}
     tables = {"season": own, "season.per_author": vars(season.per_author)} | json.loads(

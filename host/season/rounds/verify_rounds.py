@@ -1,4 +1,7 @@
-"""Computes the list of each round of a season again. The scheduler is pure, so a stranger finds the same lists."""
+"""Computes the meetings of each round of a season again, and compares them with the stored ones.
+
+The scheduler is pure, so everybody computes the same meetings.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +11,7 @@ from host.season.rounds.scheduler import Meeting, Player, RoundTerms, Sums, next
 
 
 class PlannedRound(NamedTuple):
-    """A round as it was stored: what the scheduler was given, and the list that was played."""
+    """A round as it was stored: the input of the scheduler, and the meetings that were played."""
 
     players: tuple[Player, ...]
     sums: Sums
@@ -17,9 +20,10 @@ class PlannedRound(NamedTuple):
 
 
 def first_difference(rounds: Iterable[PlannedRound]) -> str:
-    """Return in words where the first list differs from what follows from the rounds before it; empty if none does.
+    """Return in a sentence how the first wrong round differs from the plan of the scheduler; empty if no round does.
 
-    The rounds come in their order. They may be made one at a time: the sums of each follow from those before it.
+    The rounds must come in ascending order of their numbers, without gaps. They may come from a generator, because the
+    sums of a round follow from the rounds before it.
     """
     due = 1
     for each in rounds:
