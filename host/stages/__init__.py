@@ -25,7 +25,7 @@ from host.stages.kind import OWN_RANKING, Kind, StageConfig
 from host.stages.picture import Rounds
 
 RENAMED_KINDS = {"mixed_tables": "mixed-tables"}
-"""The present names of kinds, by the names in files of earlier versions, which are read as before."""
+"""The present name of each renamed kind, by its old name. Files of earlier versions with an old name remain valid."""
 
 KINDS: Mapping[str, Kind[Any]] = OnDemand(
     {
@@ -44,21 +44,21 @@ KINDS: Mapping[str, Kind[Any]] = OnDemand(
 """croupier's own kinds, by the names in croupier.toml."""
 
 OTHER_KINDS: Mapping[str, Kind[Any]] = OnDemand({"independent": "host.stages.adhoc:ADHOC"})
-"""Kinds that no croupier.toml names: that of `croupier play` and `croupier compare`."""
+"""Kinds that no croupier.toml can name: `independent` is the kind of `croupier play` and `croupier compare`."""
 
 
 @dataclass(frozen=True)
 class Registry:
-    """The games, kinds of stage and rankings that one tournament can name: croupier's own, and those of its own code.
+    """The games, kinds of stage and rankings that one tournament can name: croupier's, and the organiser's own.
 
-    `own` returns the latter by their key in croupier.toml and their name, for example by ("kind", "ladder"). It is called
-    only for a name that croupier does not know, because it imports the organiser's code.
+    `own` returns the organiser's code, by the key in croupier.toml and the name, for example by ("kind", "ladder"). The
+    methods call it only for a name that croupier does not know, because it imports this code.
     """
 
     own: Callable[[], Mapping[tuple[str, str], OwnCode]] = field(default=dict, compare=False)
 
     def known_game(self, name: str) -> Game | None:
-        """Return the game with this name; None if its code is not known here, or its library cannot load it here."""
+        """Return the game with this name; None if the registry does not have its code or its library cannot load it."""
         if name in GAMES:
             return GAMES[name]
         if own := self.own().get(("game", name)):
@@ -69,7 +69,7 @@ class Registry:
         return None
 
     def game(self, name: str) -> Game:
-        """Return the game with this name. Raise UserError (exit code 3) if its code is not known here."""
+        """Return the game with this name. Raise UserError (exit code 3) where `known_game` returns None."""
         if game := self.known_game(name):
             return game
         raise _unknown_here(f"the game {name}")
@@ -85,7 +85,7 @@ class Registry:
         raise _unknown_here(f"the stage kind {name}")
 
     def ranking(self, name: str) -> str | OwnCode:
-        """Return a word in `rank_by`, or what it stands for if the ranking is the tournament's own."""
+        """Return the code of an organiser's ranking, by its word in `rank_by`; for any other word, the word itself."""
         return name if name in RANKINGS else self.own().get(("rank_by", name), name)
 
 
@@ -100,7 +100,7 @@ CROUPIERS = Registry()
 
 
 def registry_of_game(game: Game) -> Registry:
-    """Return what the names in a journal of one game stand for."""
+    """Return a registry that knows croupier's names and one more game, to read a journal of tables of this game."""
     return Registry(lambda: {("game", game.name): OwnCode(game.name, ref_of(game).said, game)})
 
 
@@ -110,7 +110,7 @@ def kind_of(stage: StageConfig) -> Kind[Any]:
 
 
 def config_of(kind: str | OwnCode) -> type[StageConfig] | None:
-    """Return the config of a kind that croupier.toml names; None if there is no such kind."""
+    """Return the config class of a kind, given by its name or as the organiser's code; None if no kind has the name."""
     found: Kind[Any] | None = kind.value if isinstance(kind, OwnCode) else KINDS.get(kind)
     return found.config if found else None
 
@@ -122,7 +122,7 @@ def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]
 
 
 def references_of(stage: StageConfig) -> tuple[str, ...]:
-    """Return the bots that the others play in a stage and that are not ranked; none in most kinds."""
+    """Return the references of a stage: bots that all others play and that are not ranked. Most kinds have none."""
     kind = kind_of(stage)
     return tuple(kind.references(stage)) if kind.references else ()
 
@@ -138,8 +138,8 @@ def results_of(
 ) -> Results:
     """Return the input of the rankings of a stage, from its records as the standings count them.
 
-    `order` has the bots in the order in which the stage began; () for that of `bots`. Fixtures without a result count only
-    for what they have decided.
+    `order` has the names of the bots in the order in which the stage began; if it is empty, the order of `bots` is
+    used. A fixture without a result counts only in `rounds`, where the better seed gets the points of its set.
     """
     everything = sorted(records, key=lambda record: record.path)
     ordered = [record for record in everything if not record.undecided]
@@ -155,9 +155,9 @@ def results_of(
 
 
 def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
-    """Return a stage as the journal stores it. Raise ValueError if it is not valid.
+    """Return the stage in a value that the journal stores. Raise ValueError if the value is not valid.
 
-    Raise UserError (exit code 3) if it names an organiser's kind or ranking that has not been loaded.
+    Raise UserError (exit code 3) if it names an organiser's kind or ranking whose code has not been loaded.
     """
     if not isinstance(stored, dict) or not isinstance(stored.get("kind"), str):
         raise ValueError("a stage without a kind")
@@ -174,7 +174,10 @@ def stage_from_json(stored: Any, registry: Registry = CROUPIERS) -> StageConfig:
 
 
 def _ranking(word: Any, registry: Registry) -> Any:
-    """Return a stored name of a ranking. Raise UserError if it is an organiser's and has not been loaded."""
+    """Return a stored name of a ranking, or its code if the ranking is an organiser's.
+
+    Raise UserError (exit code 3) if that code has not been loaded.
+    """
     name = registry.ranking(word) if isinstance(word, str) else word
     if isinstance(name, str) and name not in RANKINGS and re.fullmatch(OWN_RANKING, name):
         raise _unknown_here(f"the ranking {name}")

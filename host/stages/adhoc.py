@@ -21,7 +21,7 @@ from host.stages.kind import (
 
 @dataclass(frozen=True)
 class Adhoc(PairStageConfig):
-    """Some tables between the same bots. They are ranked by games if any are won, otherwise by chips."""
+    """Tables between the same bots. Their win rate ranks them if any table was won, otherwise their mean score."""
 
     kind: Literal["independent"] = "independent"
     name: StageName = "play"

@@ -1,8 +1,8 @@
-"""Follows the schedule of a stage: which fixtures may be played now, and what follows when they have been played.
+"""Follows the schedule of a stage, and returns its fixtures one by one as soon as they may be played.
 
 A schedule is a generator. It yields fixtures that may be played now, and continues when all of them have been played.
-What it has derived from earlier records stays in its local variables, so a record costs the same however many fixtures
-the stage has.
+The values that it derives from records stay in its local variables, so the time for one record does not grow with the
+number of fixtures.
 """
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Records = Mapping[str, Record]
 """The records of a stage, by path."""
 
 AgendaStep = Union[Fixture, "Schedule"]
-"""Something to be played: a fixture, or a whole schedule of its own, which does not wait for the others."""
+"""A step of a schedule: a fixture, or another schedule, which does not wait for the other steps."""
 
 Schedule = Generator["Sequence[AgendaStep] | Lazy", None, None]
 """Yields steps that may be played at the same time. It continues when all of them have been played to the end."""
@@ -25,7 +25,7 @@ FixturePosition = tuple[int, ...]
 
 
 class Lazy(NamedTuple):
-    """Steps that are made one at a time, when a worker is free, because a list of them could fill the memory."""
+    """Steps that the agenda takes one at a time, when a worker is free, because a list of all could fill the memory."""
 
     number: int  # of the steps
     steps: Iterator[AgendaStep]
@@ -39,7 +39,10 @@ class Due(NamedTuple):
 
 
 class _Branch:
-    """A schedule that is being followed. `open` counts its steps that are not over, and one for steps not made yet."""
+    """A schedule that an agenda follows.
+
+    `open` is the number of its steps that are not over, plus 1 while steps of the batch have not been made yet.
+    """
 
     __slots__ = ("batches", "open", "order", "parent", "schedule")
 
@@ -56,10 +59,10 @@ class _Rest(NamedTuple):
 
 
 class Agenda:
-    """The fixtures of a stage that may be played now, in their order. It makes a fixture only when it is asked for.
+    """The fixtures of a stage that may be played now, in their order. It creates them one by one, as they are needed.
 
-    `records` has what has been played. Such fixtures are left out, so that a new agenda resumes a stage. Fixtures of
-    `withdrawn` bots are left out too.
+    Fixtures that have a record in `records` are left out, so that a new agenda resumes a stage. Fixtures of `withdrawn`
+    bots are left out too.
     """
 
     def __init__(self, schedule: Schedule, records: Records, withdrawn: Collection[str] = ()) -> None:
@@ -72,11 +75,11 @@ class Agenda:
 
     @property
     def next_order(self) -> FixturePosition | None:
-        """Return the position of the next fixture; None if there is none before one that is being played has ended."""
+        """Return the position of the fixture that `next` would return; None if it would return None."""
         return self._heap[0][0] if self._heap else None
 
     def next(self) -> Due | None:
-        """Return the next fixture, which is being played from now on; None if there is none at the moment.
+        """Return the next fixture, which the caller has to play; None if no fixture may be played at the moment.
 
         Raise ValueError if the schedule yields the same path twice.
         """
@@ -88,12 +91,12 @@ class Agenda:
         return Due(order, fixture)
 
     def played(self, path: str) -> None:
-        """Continue after a fixture that has been played. Its record must be in the records."""
+        """Continue the schedule after the fixture with this path has been played. Its record must be in the records."""
         self._close(self._playing.pop(path))
         self._make()
 
     def _make(self) -> None:
-        """Make steps until the first of the heap is a fixture that has not been played."""
+        """Make steps until the first entry of the heap is a fixture that has not been played."""
         while self._heap and isinstance(rest := self._heap[0][1], _Rest):
             order, _ = heappop(self._heap)
             step = next(rest.steps, None)
@@ -120,13 +123,13 @@ class Agenda:
             heappush(self._heap, (order, step))
 
     def _close(self, branch: _Branch) -> None:
-        """Note that one step of a branch is over. Continue its schedule if that was the last one."""
+        """Note that one step of a branch is over. Continue the schedule of the branch if no other step is open."""
         branch.open -= 1
         if not branch.open:
             self._advance(branch)
 
     def _advance(self, branch: _Branch) -> None:
-        """Continue a schedule until it has a step that is not over. If it ends, continue the one that yielded it."""
+        """Continue a schedule until it has a step that is not over. If it ends, close its step in the parent branch."""
         while not branch.open:
             batch = next(branch.schedule, None)
             if batch is None:

@@ -1,7 +1,7 @@
 """Brackets: pure generators of the rounds of single and double elimination. They play nothing.
 
-A bracket yields what may be played next, and is sent the results: of every round its winners and its losers. It has no
-other state, so following it again from its beginning is resuming it.
+A bracket yields the rounds that may be played next, and the caller sends it the winners and the losers of each round.
+It has no other state: to resume a bracket, the caller follows a new one from the beginning.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -16,11 +16,11 @@ UNBEATEN, BEATEN = "unbeaten", "beaten"
 """The two sides of a double elimination: bots that have lost no tie, and those that have lost one."""
 
 Standing = tuple[int, int]
-"""How far a bot has come: the best place that it can still reach and its defeats, both negative. Greater is better."""
+"""Progress of a bot as a sort key: minus the best place that it can still reach, and minus its defeats."""
 
 
 class Ties(NamedTuple):
-    """Ties that are played at the same time: place i of the group against place i + n/2."""
+    """One round of ties, which are played at the same time: place i of `group` against place i + n/2."""
 
     title: str
     number: int
@@ -34,19 +34,19 @@ class Ties(NamedTuple):
 
 
 class RoundSet(NamedTuple):
-    """Rounds that are played at the same time. The bracket is sent the winners and the losers of each."""
+    """Rounds that are played at the same time. Then the caller sends the bracket the winners and the losers of each."""
 
     rounds: Sequence[Ties]
 
 
 class Branches(NamedTuple):
-    """Parts of a bracket that do not wait for each other. The part that yields them ends with them."""
+    """Parts of a bracket that do not wait for each other. The plan that yields them has no steps after them."""
 
     branches: Sequence["BracketPlan"]
 
 
 class Placed(NamedTuple):
-    """Bots that have left the bracket: the first of them has this place, and they share it."""
+    """Bots that have left the bracket. They share the places from `first` on, as many as there are bots."""
 
     bots: Bots
     first: int
@@ -58,14 +58,17 @@ BracketPlan = Generator[BracketStep, Sequence[Halves], None]
 
 
 def single(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
-    """Yield a bracket in which the losers of a tie are out; they play for their places if every place is played out."""
+    """Return a bracket of single elimination: the loser of a tie can no longer win it.
+
+    With `every_place`, losers play on for the places that they can still reach. Otherwise they have left the bracket.
+    """
     return (
         _for_places(pairing.padded(ranked), 1, 1) if every_place else _winners_only(pairing.best_with_byes(ranked), 1)
     )
 
 
 def _for_places(group: Bots, number: int, first: int) -> BracketPlan:
-    """Yield the ties of a group that plays for its places, then those of its winners and those of its losers."""
+    """Yield the ties of a group that plays for the places from `first` on, then those of its winners and its losers."""
     half, last = len(group) // 2, first + _real(group) - 1
     if not half or not any(group):
         yield Placed(group, first)
@@ -78,7 +81,7 @@ def _for_places(group: Bots, number: int, first: int) -> BracketPlan:
 
 
 def _winners_only(group: Bots, number: int) -> BracketPlan:
-    """Yield the ties of a group and then those of its winners. Bots that lose in the same round share a place."""
+    """Yield the ties of a group, then the ties of its winners. Bots that lose in the same round share a place."""
     half, last = len(group) // 2, _real(group)
     if not half:
         yield Placed(group, 1)
@@ -105,9 +108,10 @@ def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
 
 
 def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool) -> BracketPlan:
-    """Yield the next rounds of a double elimination: of the unbeaten bots, and of those that have lost one tie.
+    """Yield the next rounds of a double elimination: of the unbeaten bots, and of the beaten, which have lost one tie.
 
-    The beaten play two rounds while the unbeaten play one. In the second they meet those that have just been beaten.
+    The beaten play two rounds while the unbeaten play one. In the second round they meet the bots that have just lost
+    their first tie.
     """
     if len(unbeaten) == 1:
         yield from _finals(unbeaten[0], beaten[0], number)
@@ -149,7 +153,10 @@ def _finals(unbeaten: str | None, beaten: str | None, number: int) -> BracketPla
 
 
 def crossed(fallen: Bots, number: int) -> Bots:
-    """Return the losers among the unbeaten in an order in which they do not soon meet bots that they have beaten."""
+    """Return the losers of a round of the unbeaten in an order in which they do not soon meet bots that they have met.
+
+    `number` is the number of the round.
+    """
     if number % 2 == 0:
         return fallen[::-1]
     half = len(fallen) // 2
@@ -169,14 +176,18 @@ def _real(bots: Bots) -> int:
 
 
 class BracketOutcome(NamedTuple):
-    """A bracket as far as it has been played: its rounds, and its bots that have a place."""
+    """State of a bracket: its rounds whose bots are known, and its bots that have a final place."""
 
     rounds: Sequence[Ties]
     placed: Sequence[Placed]
 
 
 def followed(bracket: BracketPlan, winner: Callable[[pairing.Pair], str | None]) -> BracketOutcome:
-    """Follow a bracket up to ties that are open. `winner` is called once for each tie, and returns None if it is open."""
+    """Follow a bracket until it reaches open ties, and return its state.
+
+    `winner` returns the winner of a tie, or None if the tie is open. It is called once for each tie, in the order of
+    the rounds.
+    """
     rounds, placed = list[Ties](), list[Placed]()
 
     def follow(branch: BracketPlan) -> None:
@@ -201,7 +212,10 @@ def followed(bracket: BracketPlan, winner: Callable[[pairing.Pair], str | None])
 
 
 def played(rounds: Sequence[Ties], winner: Callable[[pairing.Pair], str | None]) -> list[Halves]:
-    """Return the winners and the losers of each round; a shorter list if a tie is open."""
+    """Return the winners and the losers of each round in which every tie is decided.
+
+    The list is shorter than `rounds` if a tie is open.
+    """
     found = list[Halves]()
     for each in rounds:
         won = {tie: winner(tie) for tie in pairing.open_ties(each.group)}

@@ -119,7 +119,7 @@ class Gauntlet(StageConfig):
     rank_by: tuple[Ranked, ...] = ()
 
     def completed(self) -> "Gauntlet":
-        """Raise ImpossibleStageError for a stage without references, or a grade without a certainty."""
+        """Return the stage. Raise ImpossibleStageError if it has no references, or a grade has no certainty."""
         if not self.references:
             raise ImpossibleStageError("references", "no reference is named", 'references = ["sample:NAME"]', "C007")
         for name, grade in self.grades.items():
@@ -129,9 +129,10 @@ class Gauntlet(StageConfig):
         return self
 
     def settled(self, around: Surroundings) -> "Gauntlet":
-        """Replace patterns by the names of the references, also in the grades, and set what depends on the game.
+        """Return the stage with names of references instead of patterns, and with `seats` and `rank_by` for the game.
 
-        Raise ImpossibleStageError if a reference is unknown, or if no bot can get a grade.
+        Names replace patterns in the grades, too. Raise ImpossibleStageError if a reference is unknown, if no bot can
+        get a grade, or if the game or the number of references does not allow the seats.
         """
         names = dict[str, None]()
         for number, pattern in enumerate(self.references):
@@ -159,7 +160,10 @@ class Gauntlet(StageConfig):
         )
 
     def _check_grade(self, name: str, grade: Grade, game: Game) -> None:
-        """Raise ImpossibleStageError if so few tables cannot prove a grade, or if its keys do not fit the game or each other."""
+        """Raise ImpossibleStageError if the stage has too few tables to prove a grade, or if the grade is not possible.
+
+        Its keys can contradict the game or each other.
+        """
         if not grade.sure:  # `completed` reports it
             return
         if _by_wins(game):
@@ -181,7 +185,10 @@ class Gauntlet(StageConfig):
                 )
 
     def _seats(self, references: int, around: Surroundings) -> int:
-        """Return the seats of a table. Raise ImpossibleStageError if the game or the references do not allow them."""
+        """Return the number of seats of a table.
+
+        Raise ImpossibleStageError if the game or the number of references does not allow it.
+        """
         game = around.game
         fewest, most = game.seats
         if not references:  # `completed` reports it
@@ -198,7 +205,7 @@ class Gauntlet(StageConfig):
 
     @property
     def meetings(self) -> list[tuple[str, ...]]:
-        """The groups of references that a bot meets at its tables. Each reference is in equally many of them."""
+        """Return the groups of references that a bot meets, one per table. Each reference is in equally many groups."""
         others, names = (self.seats or 2) - 1, self.references
         if others == len(names):
             return [names]
@@ -211,7 +218,10 @@ def _by_wins(game: Game) -> bool:
 
 
 def _named(pattern: str, around: Surroundings, key: tuple[str | int, ...]) -> Sequence[str]:
-    """Return the names of the bots that a pattern means: those of an entered bot, or of files and folders."""
+    """Return the names of the bots that a pattern names: one entered bot, or bots in files and folders.
+
+    Raise ImpossibleStageError if it names none. `key` is the path of keys to the pattern in the stage's table.
+    """
     if pattern in around.bots():
         return [pattern]
     message, hint = f"{to_toml(pattern)} is not a bot", "the name of an entered bot, a file, a folder, or sample:NAME"
@@ -239,16 +249,16 @@ def schedule(stage: Gauntlet, blank: Fixture, field: Field, _records: Records) -
 
 
 def seated(stage: Gauntlet, meeting: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the bots in the order of their seats at the first table.
+    """Return the bots of a meeting in the order of their seats at the first table. `meeting` names the references last.
 
-    A pair sits in the order of its names. If all bots meet the same deals, and if there are several references, the bot
-    has the first seat.
+    The bot has the first seat if all bots meet the same deals, or if there are several references. Otherwise the two
+    bots sit in the order of their names.
     """
     return meeting if stage.same_cards or len(meeting) > 2 else tuple(sorted(meeting))
 
 
 def terms(stage: Gauntlet) -> Mapping[str, GradeTerms]:
-    """Return what each reference with a grade is worth."""
+    """Return the terms of each grade, by the name of its reference."""
     return {
         name: GradeTerms(
             points=grade.points,

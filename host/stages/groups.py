@@ -68,20 +68,22 @@ def groups_of(entrants: int) -> tuple[int, ...]:
 
 
 def drawn(bots: Sequence[str], luck: Shuffler) -> list[Members]:
-    """Divide the bots into random groups."""
+    """Return the bots divided into random groups."""
     order = luck.shuffled(bots)
     return [tuple(islice(order, size)) for size in groups_of(len(bots))]
 
 
 def placing(scores: Scores, lot: Iterable[int]) -> list[int]:
-    """Return the seats of a table, best first; equal seats in the order of the lot (all seats, as drawn)."""
+    """Return the seats of a table, best score first. Equal seats are in the order of `lot`, which has all seats."""
     return sorted(lot, key=scores.__getitem__, reverse=True)
 
 
 def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
-    """Return whether each seat advanced: 1 or 0, or its chance if a lot decides. The sum is `advance`.
+    """Return the probability that each seat advances, by seat: 1 or 0, or between them if a lot decides.
 
-    This is for statistics: the mean over many games is the rate of advancing, without the luck of the lots.
+    The sum is `advance`.
+
+    Statistics use it: the mean over many games is the rate of advancing, without the luck of the lots.
     """
     last = sorted(scores, reverse=True)[:advance][-1]
     sure, tied = sum(score > last for score in scores), scores.count(last)
@@ -89,9 +91,10 @@ def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
 
 
 def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> list[str]:
-    """Return all bots of several groups, each given best first: all first places, then all second places, and so on.
+    """Return all bots of several groups: all first places, then all second places, and so on.
 
-    Bots in the same place are ordered by chips. Equal bots are ordered by the lot (all bots, as drawn).
+    Each group is given best first. Bots in the same place are ordered by chips, and with equal chips by `lot`, which
+    has all bots as drawn.
     """
     ranked = [
         (nth, -place.chips, lot.index(place.bot), place.bot) for group in groups for nth, place in enumerate(group)
@@ -100,7 +103,7 @@ def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> lis
 
 
 def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
-    """Return how many bots advance from a round: fewer than entered, but enough for the next round.
+    """Return the number of bots that advance from a round: fewer than entered it, but enough for the next round.
 
     A single group is the last round; it leaves `until` bots. In each of several groups at least one bot is eliminated.
     """
@@ -139,7 +142,7 @@ class Groups(StageConfig):
 
 
 def games(stage: Groups, entrants: int) -> tuple[int, int]:
-    """Return how many games a whole stage with this many bots plays, and how many bots it leaves."""
+    """Return the number of games of a whole stage with this many bots, and the number of bots that it leaves."""
     played = 0
     while entrants > stage.until:
         count = len(groups_of(entrants))
@@ -157,12 +160,15 @@ class GroupsContest(NamedTuple):
     records: Records
 
     def luck(self, number: int, draw: str) -> Luck:
-        """Return the luck for one draw of a round."""
+        """Return the luck for one draw of a round; `draw` is the name of the draw in the seed path."""
         return Luck(self.seed, f"{self.stage.name}/{number}/{draw}")
 
 
 class GroupsRound(NamedTuple):
-    """One round: its groups, and its bots in the order that decides which advance; None until all games are played."""
+    """One round of groups.
+
+    `order` has its bots in the order that decides which of them advance; None until all games have been played.
+    """
 
     number: int
     groups: list[Members]
@@ -177,7 +183,7 @@ def paths(contest: GroupsContest, number: int, group: Members) -> list[str]:
 
 
 def round_of(contest: GroupsContest, number: int, entrants: Sequence[str]) -> GroupsRound:
-    """Return a round between these bots, with the results so far."""
+    """Return round `number` between these bots, with the results so far."""
     groups = drawn(sorted(entrants), contest.luck(number, "draw"))
     order = ranked(contest, number, groups)
     count = going_on(len(groups), len(entrants), contest.stage.advance, contest.stage.until)
@@ -226,7 +232,7 @@ def places_of(contest: GroupsContest, number: int, group: Members, lot: Sequence
 
 
 def contest_of(stage: Groups, field: Field, records: Records) -> GroupsContest:
-    """Return a stage with everything that determines its fixtures."""
+    """Return a stage with all data that determine its fixtures."""
     return GroupsContest(stage, field.bots, field.seed, records)
 
 
@@ -247,7 +253,7 @@ def schedule(stage: Groups, blank: Fixture, field: Field, records: Records) -> S
 
 
 def places(stage: Groups, field: Field, records: Records) -> list[str]:
-    """Return all bots by the round they reached: first those still in, then those eliminated last, and so on."""
+    """Return all bots, best first: those not yet eliminated, then those eliminated in the last round, and so on."""
     order = list(field.bots)
     for played in rounds(contest_of(stage, field, records)):
         if played.order:
@@ -256,7 +262,7 @@ def places(stage: Groups, field: Field, records: Records) -> list[str]:
 
 
 def left(stage: Groups, field: Field, records: Records) -> list[str]:
-    """Return the bots that play the next stage, or that are still in while this one is played; best first."""
+    """Return the bots that play the next stage, best first; while this stage is played, the bots not yet eliminated."""
     still_in = list(field.bots)
     for played in rounds(contest_of(stage, field, records)):
         still_in = played.ahead or still_in
@@ -272,7 +278,8 @@ def size(stage: Groups, _blank: Fixture, bots: int) -> Size:
 def counted(stage: Groups, records: Sequence[Record]) -> list[Record]:
     """Return the records as the standings count them: advancing is a win, and negative scores count as 0 chips.
 
-    Equal bots at the edge share the remaining places, so a win can be a fraction: the luck of a lot does not count.
+    Equal bots share the last places from which bots advance, so a win can be a fraction: the luck of a lot does not
+    count.
     """
     return [record._replace(results=_advanced(record.results, stage.advance)) for record in records]
 
@@ -286,7 +293,7 @@ def _advanced(results: Mapping[str, Result], advance: int) -> dict[str, Result]:
 
 
 def awarded(_stage: Groups, _order: Sequence[str], records: Sequence[Record]) -> list[str]:
-    """Return a sentence about each group of whose games none has a result."""
+    """Return a sentence about each group in which no game has a result."""
     failed = {group_of(record.path) for record in records if record.undecided}
     left = failed - {group_of(record.path) for record in records if not record.undecided}
     why = {group: cause_text(each.undecided for each in records if group_of(each.path) == group) for group in left}
@@ -324,9 +331,9 @@ def picture(_stage: Groups, order: Sequence[str], records: Sequence[Record]) -> 
 
 
 def reached(stage: Groups, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
-    """Return the last round of each bot, its place in its group and its chips, as a key.
+    """Return a sort key for each bot, by its name: its last round, minus its place in its group, and its mean chips.
 
-    Among bots with the same place in different groups, only their chips decide. Equal bots of a group share its place.
+    Among bots with the same place in different groups, only their chips decide. Equal bots of a group share a place.
     """
     found: dict[str, tuple[float, ...]] = dict.fromkeys(order, (0.0, 0.0, 0.0))
     for group in picture(stage, order, records).groups:  # the rounds in their order

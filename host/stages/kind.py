@@ -1,4 +1,4 @@
-"""Defines a kind of stage, and what all kinds share."""
+"""Defines `Kind`, the description of a kind of stage, and helpers that several kinds use."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,14 +22,14 @@ MAX_BLOCK_TABLES = 10_000
 """Most tables in one fixture between two bots. Do not change it for speed: results would depend on it."""
 
 SMALL_BLOCK = 50
-"""Fewest tables in one fixture of a pair that plays several, in any language."""
+"""Fewest tables in a fixture of a pair that plays several fixtures, whatever the languages of its bots."""
 
 FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE = 16, 4
-"""Fixtures of a stage that can be played at the same time: the first number if its pairs have enough tables, else fewer
-until starting the bots takes a small part of a fixture, but not fewer than the second."""
+"""Fixtures of a stage that can be played at the same time: the first number if its pairs have enough tables; otherwise
+fewer, at least the second number, so that starting the bots takes a small part of each fixture."""
 
 MAX_LIST_BYTES = 16 << 20
-"""Size of a text file that a stage names: a list of 200 000 meetings fits in."""
+"""Largest size of a text file that a stage names. A list of 200 000 meetings fits in it."""
 
 BLANK = Fixture("", None, "", "", (), 0)
 
@@ -70,21 +70,25 @@ class StageConfig:
     """`true`: the stage does not count, so a seed that everyone knows is not reported as a danger."""
 
     def completed(self) -> Self:
-        """Fill in keys that depend on other keys. Raise ImpossibleStageError if keys contradict each other."""
+        """Return the stage with the keys filled in that depend on other keys.
+
+        Raise ImpossibleStageError if keys contradict each other.
+        """
         return self
 
     def with_fixture_tables(self, number: int) -> Self:
-        """Return the stage with this `fixture_tables`, if it has that key and its value is "auto"."""
+        """Return the stage with this number as `fixture_tables`, if it has that key and the value is "auto"."""
         return self
 
     def as_begun(self, recorded: "StageConfig") -> Self:
-        """Return the stage with what was chosen for it when the run began, from its config in the journal."""
+        """Return the stage with the values that croupier chose when the run began, from its config in the journal."""
         return self
 
     def settled(self, around: "Surroundings") -> Self:
-        """Check what the stage names in its surroundings, and read it. Raise ImpossibleStageError or UserError.
+        """Return the stage with its references to bots, files and earlier stages checked, and with its files read.
 
-        It is called after `completed`.
+        Call it on the result of `completed`. Raise ImpossibleStageError if the stage cannot be played with them, and
+        UserError if a file cannot be read.
         """
         return self
 
@@ -103,17 +107,17 @@ class PairStageConfig(StageConfig):
         return replace(self, fixture_tables=number) if self.fixture_tables == "auto" else self
 
     def as_begun(self, recorded: StageConfig) -> Self:
-        """Return the stage with the number that the journal has. A new version of a bot does not change it."""
+        """Return the stage with the journal's `fixture_tables`, so that a new version of a bot does not change it."""
         return self.with_fixture_tables(recorded.fixture_number) if isinstance(recorded, PairStageConfig) else self
 
     @property
     def fixture_number(self) -> int:
-        """The fewest tables of a fixture; 1 before that is known."""
+        """Return the fewest tables of a fixture; 1 while `fixture_tables` is still "auto"."""
         return self.fixture_tables if isinstance(self.fixture_tables, int) else 1
 
 
 class SkippedStage(NamedTuple):
-    """A later stage that too few bots reach."""
+    """A later stage that is not played, because only `bots` bots reach it."""
 
     stage: StageConfig
     bots: int
@@ -126,7 +130,7 @@ class SkippedStage(NamedTuple):
 class ImpossibleStageError(ValueError):
     """Raised by `StageConfig.completed` and `StageConfig.settled` if a stage cannot be played as configured.
 
-    `key` is the key to change, or the keys that lead to it.
+    `key` is the key to change, or the path of keys to it in the stage's table: ("grades", "davey", "sure").
     """
 
     def __init__(self, key: str | tuple[str | int, ...], message: str, hint: str, code: str = "C013") -> None:
@@ -148,14 +152,17 @@ class Surroundings(NamedTuple):
     """Return the names of the bots in the files and folders that match a pattern. Raise UserError if none exists."""
 
     def names_in(self, file: str) -> list[str]:
-        """Return the lines of a text file, without empty ones and comments (#). Raise UserError if it is unreadable."""
+        """Return the lines of a text file in `folder`, without comments (#) and empty lines.
+
+        Raise UserError if the file cannot be read.
+        """
         text = read_text(self.folder / file, MAX_LIST_BYTES)
         lines = (line.partition("#")[0].strip() for line in text.splitlines())
         return [line for line in lines if line]
 
 
 def check_entered(name: str, entered: Collection[str], where: tuple[str | int, ...]) -> None:
-    """Raise ImpossibleStageError for a name that none of the entered bots has. `where` are the keys that lead to it."""
+    """Raise ImpossibleStageError if no entered bot has this name. `where` is the path of keys to the name."""
     if name not in entered:
         hint = closest_match(name, entered) or "croupier ls lists the bots"
         message = f"{where[0]} names {to_toml(name)}, and no bot has this name"
@@ -166,13 +173,15 @@ def check_entered(name: str, entered: Collection[str], where: tuple[str | int, .
 
 
 class Field(NamedTuple):
-    """The bots of a stage, best first if an earlier stage has ranked them, and the seed of the tournament for draws.
+    """The bots of a stage, and the other values that determine its fixtures.
 
-    With `stop_early`, a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with
-    more than `max_faults` faults is disqualified when the stage is over; 0: none is. Of the bots, those in `withdrawn`
-    have left the stage: they keep their places in its draw, but are not paired any more. If bots came late or tables
-    were added, `kept` has the number of tables of every fixture played so far, by its path: these stay as they are.
-    `block` is the number of tables in a fixture of a stage outside a tournament; 0: as many as `block_size` returns.
+    `bots` are best first if an earlier stage has ranked them. `seed` is the tournament's, for draws. With `stop_early`,
+    a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with more than
+    `max_faults` faults is disqualified when the stage is over; 0: no bot is disqualified. The bots in `withdrawn` have
+    left the stage: they keep their places in its draw, but are not paired any more. If bots joined late or tables were
+    added, `kept` has the number of tables of every fixture played so far, by its path. These fixtures stay as they are.
+    `block` is the number of tables in a fixture of a stage outside a tournament; 0: the number that `block_size`
+    returns.
     """
 
     bots: Sequence[str]
@@ -185,14 +194,14 @@ class Field(NamedTuple):
 
 
 class Entrants(NamedTuple):
-    """What orders the bots of a stage before it begins."""
+    """The data that determine the order of a stage's bots before it begins."""
 
     bots: Sequence[str]  # best first if an earlier stage has ranked them
     places: Mapping[str, Sequence[str]]  # of every finished stage, by its name
     seed: bytes | None  # None if it has not been drawn yet
 
     def drawn(self, path: str) -> list[str] | None:
-        """Return the bots in an order that is drawn from the seed; None if that is not known yet."""
+        """Return the bots in an order that is drawn from the seed and a path; None if the seed is not known yet."""
         return None if self.seed is None else list(Luck(self.seed, path).shuffled(sorted(self.bots)))
 
 
@@ -213,7 +222,7 @@ class GameCondition(NamedTuple):
     is_met: Callable[[Game, Any], bool]
     """Return whether a game with these rules can be played."""
     is_general: bool = False
-    """Whether almost every game can. Then another suitable kind is preferred, and a stage needs as many bots as a table."""
+    """Whether almost every game meets it. Then other suitable kinds come first, and a stage must fill one table."""
 
 
 def _two_can_play(game: Game, _rules: Any) -> bool:
@@ -225,7 +234,7 @@ TWO_OR_MORE = GameCondition("a game for two bots or more", lambda game, _rules: 
 
 
 class GradeTerms(NamedTuple):
-    """What a bot must show to get the points for a reference."""
+    """The conditions under which a bot gets the points for a reference."""
 
     points: int
     sure: float  # 0 to 1, the certainty
@@ -235,17 +244,17 @@ class GradeTerms(NamedTuple):
 
 
 class ChangePolicy(NamedTuple):
-    """Which corrections a stage takes once a fixture has been played. One of the three functions below makes it."""
+    """The corrections that a stage accepts after its first fixture has been played. Three class methods create it."""
 
     adaptive: bool
-    """Whether results decide what is played, or the order of the stage before does. Then no fixture can be played again by
-    a new version of a bot, and stages before it keep their results once it has begun."""
+    """Whether the fixtures depend on results of this stage, or on the order of an earlier one. Then no new version of a
+    bot can play a fixture again, and earlier stages keep their results once this stage has begun."""
     leavable: bool
     """Whether a bot can leave the stage while it runs. Its fixtures are left out."""
     closed: str
-    """Why no other bot can play. Empty: bots may come late."""
+    """The reason why no other bot can join, in words. Empty: bots may join late."""
     more: tuple[str, ...] = ()
-    """The keys that may be raised. More tables must leave the seed paths of the others."""
+    """The keys whose numbers may be raised. The added tables must not change the seed paths of the others."""
 
     @classmethod
     def results_decide(cls, closed: str) -> "ChangePolicy":
@@ -261,14 +270,14 @@ class ChangePolicy(NamedTuple):
     def pairs_decide(cls, *more: str) -> "ChangePolicy":
         """Return the policy of a stage in which each fixture depends on its own bots alone.
 
-        Bots may come late and leave. Of the other bots, only how tables are divided into fixtures may depend; there
-        `field.kept` counts.
+        Bots may join late and leave. The other bots may influence only how tables are divided into fixtures, and there
+        the schedule must keep the fixtures in `field.kept`. `more` are the keys whose numbers may be raised.
         """
         return cls(adaptive=False, leavable=True, closed="", more=more)
 
 
 RESULTS_DECIDE = ChangePolicy.results_decide("its fixtures were drawn without it")
-"""The policy of a kind that states none."""
+"""The policy of a kind that does not set `changes`."""
 
 
 C = TypeVar("C", bound=StageConfig)
@@ -291,16 +300,16 @@ class Kind(Generic[C]):
     plays: GameCondition
 
     seeded: Callable[[C, Entrants], list[str] | None] | None = None
-    """Return the bots in the order in which the stage begins; None if a seed decides it that is not known yet."""
+    """Return the bots in the order in which the stage begins; None if it is drawn from a seed that is not known yet."""
     size: Callable[[C, Fixture, int], Size] | None = None
-    """Count a whole stage with this many bots. None: all its fixtures are due at once."""
+    """Return the size of a whole stage with this many bots. None: all its fixtures may be played at the same time."""
     places: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots in the order of their places so far. None: the standings rank them."""
     left: Callable[[C, Field, Records], list[str]] | None = None
     """Return the bots that play the next stage, best first. None: all of them do."""
     reached: Callable[[C, Sequence[str], Sequence[Record]], Mapping[str, tuple[float, ...]]] | None = None
-    """Return how far each bot has come, from the records alone: a key, and a greater key is better. The bots are in the
-    order of the stage before. Bots with equal keys share a place. None: the kind does not decide places."""
+    """Return a sort key for the progress of each bot, by its name; greater is better. Bots with equal keys share a
+    place. The arguments are those of `picture`. None: the kind does not decide places."""
     awarded: Callable[[C, Sequence[str], Sequence[Record]], list[str]] | None = None
     """Return a sentence about each decision that was left to the order of the bots, because fixtures have no result. The
     arguments are those of `picture`."""
@@ -308,26 +317,26 @@ class Kind(Generic[C]):
     """Return a picture of the results so far, from the bots in the order of the stage before, and from the records as the
     standings count them. None: the standings show everything."""
     references: Callable[[C], Sequence[str]] | None = None
-    """Return the bots that the others play and that are not ranked: as croupier.toml names them, and after `settled` by
-    their names."""
+    """Return the references, bots that all others play and that are not ranked: before `settled`, the patterns in
+    croupier.toml; after it, the names of the bots."""
     grades: Callable[[C], Mapping[str, GradeTerms]] | None = None
-    """Return what each reference is worth. None: the kind gives no grades."""
+    """Return the terms of each grade, by the name of its reference. None: the kind gives no grades."""
 
     drawn: bool = False  # whether the seed decides which bots meet
     own_deals: bool = False
     """Whether no two tables of a stage without `mirror` share any luck. Only then the tables of fixtures that are over may
-    be shown while the stage runs. A kind that says nothing keeps them secret until the stage is over."""
+    be shown while the stage runs. Otherwise they stay secret until the stage is over."""
     counted: Callable[[C, Sequence[Record]], list[Record]] | None = None
-    """Return records as the standings count them. None: as they are."""
+    """Return records as the standings count them. None: the standings count the records unchanged."""
     sampling: Sampling = field(default_factory=Sampling)
     provides: frozenset[Fact] = PAIRS
-    """What its results have. A ranking can rank the stage if everything that it needs is among them."""
+    """The facts that its results have. A ranking can rank the stage if it needs no other facts."""
     scored_tables: int = 100
-    """Most tables of a fixture whose scores rankings read one by one, if its results have them; of more, they read the sums."""
+    """Most tables of a fixture of which rankings read each table's score. Of a larger fixture they read the sums."""
     changes: ChangePolicy = RESULTS_DECIDE
-    """Which corrections the stage takes once a fixture has been played."""
+    """The corrections that the stage accepts after its first fixture has been played."""
     usual: tuple[C, ...] = ()
-    """The configs of the stages of a tournament that has none, from the first suitable kind that has any."""
+    """The stages of a tournament without [[stage]]; croupier takes them from the first suitable kind that has any."""
 
     @property
     def tourneys(self) -> bool:
@@ -340,12 +349,15 @@ class Kind(Generic[C]):
         return Fact.ALL_PAIRS in self.provides
 
     def keeps_scores(self, game: Game, fixture: Fixture) -> bool:
-        """Return whether rankings read the score of each table of a fixture, and not only the sums."""
+        """Return whether rankings read the score of each table of a fixture, not only the sums over its tables."""
         needed = len(fixture.bots) != 2 or game.winners is None
         return Fact.TABLE_SCORES in self.provides and needed and fixture.tables <= self.scored_tables
 
     def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:
-        """Return what a ranking needs and the stage does not have, or does not have in this game; None if it can rank."""
+        """Return a fact that a ranking needs and the results of the stage do not have; None if it can rank the stage.
+
+        Without winners in the given game, the results do not have `Fact.WINNERS`.
+        """
         has = self.provides - ({Fact.WINNERS} if game and game.winners is None else set())
         return next((fact for fact in Fact if fact in ranking.needs - has), None)
 
@@ -354,7 +366,7 @@ class Kind(Generic[C]):
             self.config.KIND = self
 
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
-        """Return what is left to play of the stage."""
+        """Return an agenda of the fixtures of the stage that have no record yet."""
         return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
 
     def due(self, stage: C, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
@@ -373,20 +385,20 @@ class Kind(Generic[C]):
 
 
 def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
-    """Return a blank fixture with the plan of a stage: whether tables share their deals."""
+    """Return a blank fixture with the plan of a stage: "mirrored" if tables share deals, otherwise "independent"."""
     return blank._replace(plan="mirrored" if stage.mirror else "independent")
 
 
 def shares_deals(fixture: Fixture) -> bool:
-    """Return whether as many tables of a fixture as it has bots share a deal."""
+    """Return whether tables of a fixture share deals: groups of successive tables, as many as the fixture has bots."""
     return fixture.plan.startswith("mirrored")
 
 
 def block_size(stage: PairStageConfig, tables: int, pairs: int, least: int = SMALL_BLOCK) -> int:
-    """Return the tables in one fixture of a pair, if `pairs` pairs play `tables` tables each at the same time.
+    """Return the number of tables in a fixture of a pair, if `pairs` pairs play `tables` tables each at the same time.
 
-    With few pairs the fixtures are smaller, so that all cores have work. This depends on the stage alone, never on the
-    workers, because each fixture starts the bots again.
+    With few pairs the fixtures are smaller, so that all cores have work; but they have at least `least` tables. The
+    number depends on the stage alone, never on the number of workers, because each fixture starts the bots again.
     """
     most, few = (-(-number // max(pairs, 1)) for number in (FIXTURES_AT_ONCE, FEW_FIXTURES_AT_ONCE))
     fixtures = min(most, max(few, tables // stage.fixture_number))
@@ -394,9 +406,10 @@ def block_size(stage: PairStageConfig, tables: int, pairs: int, least: int = SMA
 
 
 def blocks(whole: Fixture, block: int = MAX_BLOCK_TABLES) -> list[Fixture]:
-    """Divide the tables of a fixture, whose path is the seed path of its bots, into fixtures of at most `block` tables.
+    """Return the tables of a fixture divided into fixtures of at most `block` tables, in the order of the tables.
 
-    Tables that share a deal stay in one fixture.
+    The path of `whole` is the seed path of its bots; each part adds the number of its first table. If tables share
+    deals, `block` is rounded up, so that the tables of a deal stay in one fixture.
     """
     if shares_deals(whole):
         block += -block % len(whole.bots)
@@ -425,13 +438,16 @@ def meeting_path(stage: StageConfig, bots: Iterable[str]) -> str:
 
 
 class BlockPlans(NamedTuple):
-    """How the tables of each pair are divided, without the names of its bots: the usual way, and exceptions by seed path."""
+    """The blocks of each meeting, as fixtures without names of bots: the usual ones, and exceptions by seed path."""
 
     usual: Sequence[Fixture]
     own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
 
     def in_turn(self, number: int, meetings: Callable[[], Iterable[Meeting]]) -> Lazy:
-        """Return the first block of every meeting, then the second block of every meeting, and so on."""
+        """Return the first block of every meeting, then the second block of every meeting, and so on.
+
+        `number` is the number of meetings. `meetings` returns them; it is called once for each of these passes.
+        """
         own = [self.own[each.path] for each in meetings() if each.path in self.own] if self.own else []
         more = sum(len(plan) - len(self.usual) for plan in own)
         steps = (block for nth in range(self.longest) for block in self.blocks(nth, meetings()))
@@ -439,11 +455,11 @@ class BlockPlans(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The largest number of blocks of a meeting."""
+        """Return the largest number of blocks of a meeting."""
         return max(map(len, [self.usual, *self.own.values()]))
 
     def blocks(self, nth: int, meetings: Iterable[Meeting]) -> Iterator[Fixture]:
-        """Yield the nth block, from 0, of each meeting that has so many."""
+        """Yield block `nth` (from 0) of each meeting that has such a block."""
         for path, bots in meetings:
             plan = self.own.get(path, self.usual)
             if nth < len(plan):
@@ -451,10 +467,10 @@ class BlockPlans(NamedTuple):
 
 
 def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: int = 2) -> BlockPlans:
-    """Return how tables 1 to `tables` of each pair, or of as many bots as there are seats, are divided into blocks.
+    """Return tables 1 to `tables` of each meeting of `seats` bots, divided into blocks of at most `block` tables.
 
-    All pairs have the same blocks, except those that had played before the stage was changed: their fixtures stay as
-    they are, and new ones fill the gaps.
+    All meetings have the same blocks, except those with fixtures in `field.kept`, played before the stage was changed.
+    These fixtures stay as they are, and new ones fill the gaps.
     """
     played = dict[str, list[tuple[int, int]]]()
     for path, number in field.kept.items():
@@ -467,7 +483,10 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: in
 
 
 def _around(played: Sequence[tuple[int, int]], whole: Fixture, block: int) -> list[Fixture]:
-    """Return fixtures that have been played, given by their first table and their number of tables, and the missing ones."""
+    """Return fixtures for all tables of a meeting, in order: those played, and new ones for the other tables.
+
+    `played` has the first table and the number of tables of each played fixture, in ascending order.
+    """
     deal = len(whole.bots) if shares_deals(whole) else 1  # tables that share one
 
     def between(first: int, last: int, block: int = block) -> list[Fixture]:

@@ -40,10 +40,10 @@ SINGLE, DOUBLE = "single", "double"
 DRAWN_TIE = "drawn"  # seeding by lot
 
 MOST_UNDECIDED_SETS = 3
-"""Sets of a tie that may stay without a result because the game failed. Then the better seed goes on."""
+"""After this many sets without a result, because the game failed, the better seed of a tie goes on."""
 
 MOST_DRAWN_SETS = 20
-"""Sets of a tie that may stay without a winner. Equal bots at mirrored tables would otherwise play without end."""
+"""After this many sets without a winner, the better seed of a tie goes on. Equal bots at mirrored tables would never end."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,10 @@ class Knockout(PairStageConfig):
     min_bots: BotCount = 8
 
     def completed(self) -> "Knockout":
-        """Fill in `first_to` from `best_of`. Raise ImpossibleStageError if they contradict each other."""
+        """Return the stage with `first_to` filled in from `best_of`.
+
+        Raise ImpossibleStageError if they contradict each other, or if `best_of` is even.
+        """
         if not self.best_of:
             return self
         first_to = self.best_of // 2 + 1
@@ -86,7 +89,11 @@ class Knockout(PairStageConfig):
         return replace(self, first_to=first_to)
 
     def settled(self, around: Surroundings) -> "Knockout":
-        """Read the file of seeds. Raise ImpossibleStageError if `seeding` or `seeds` names something that is not there."""
+        """Return the stage with the names in the file of seeds, if it has one, as `seeds`.
+
+        Raise ImpossibleStageError if `seeding` or `seeds` names something that does not exist, if a bot is named twice,
+        or if both of them order the bots. Raise UserError if the file cannot be read.
+        """
         key, seeds = "seeds", self.seeds
         if self.seeding and self.seeding not in (DRAWN_TIE, *around.earlier):
             if not (around.folder / self.seeding).is_file():
@@ -116,15 +123,15 @@ def seeded(stage: Knockout, entrants: Entrants) -> list[str] | None:
 
 
 def bracket_of(stage: Knockout, bots: Sequence[str]) -> elimination.BracketPlan:
-    """Return the rounds of a stage in which nothing has been played."""
+    """Return the bracket of a stage from its beginning. `bots` are in the order of the seeds, best first."""
     rounds = elimination.double if stage.elimination == DOUBLE else elimination.single
     return rounds(bots, every_place=stage.places == ALL)
 
 
 class KnockoutContest:
-    """The ties of a stage as far as they have been played, in the order of the rounds.
+    """The results of the ties of a stage so far. Call `end` for the ties in the order of the rounds.
 
-    Bots can meet more than once in a double elimination. Then the numbers of their sets continue.
+    Two bots can meet more than once in a double elimination. Then the numbers of their sets continue.
     """
 
     def __init__(self, stage: Knockout, order: Sequence[str], records: Records) -> None:
@@ -132,7 +139,7 @@ class KnockoutContest:
         self._sets: dict[pairing.Pair, int] = {}  # that a pair has played in its ties so far
 
     def first_set(self, tie: pairing.Pair) -> int:
-        """Return the number of the first set of a tie that begins now."""
+        """Return the number of the first set of a tie, 1 if the two bots have not met before."""
         return self._sets.get(_pair(tie), 0) + 1
 
     def sets_of(self, tie: pairing.Pair) -> list[str | None]:
@@ -149,7 +156,7 @@ class KnockoutContest:
         return won
 
     def won_by(self, tie: pairing.Pair, won: Sequence[str | None]) -> str | None:
-        """Return the winner of a tie with these sets; None if it is open."""
+        """Return the winner of a tie, given the results of its sets (see `sets_of`); None if the tie is open."""
         if (winner := pairing.match_winner(won, self._stage.first_to)) is not None:
             return winner
         by_seed = won.count(None) >= MOST_DRAWN_SETS or self.is_undecided(won)
@@ -161,7 +168,10 @@ class KnockoutContest:
         return won.count(pairing.UNDECIDED) >= MOST_UNDECIDED_SETS
 
     def end(self, tie: pairing.Pair) -> str | None:
-        """Return the winner of a tie and count its sets as those of an earlier meeting; None if the tie is open."""
+        """Return the winner of a tie; None if the tie is open.
+
+        The next tie of the same bots continues the numbers of the sets of a decided tie.
+        """
         won = self.sets_of(tie)
         if (winner := self.won_by(tie, won)) is not None:
             self._sets[_pair(tie)] = self.first_set(tie) - 1 + len(won)
@@ -238,7 +248,7 @@ def places(stage: Knockout, field: Field, records: Records) -> list[str]:
 def _ties(
     stage: Knockout, order: Sequence[str], records: Records
 ) -> Iterator[tuple[elimination.Ties, tuple[Tie, ...]]]:
-    """Yield the rounds whose ties are known so far, with the sets of each tie."""
+    """Yield the rounds whose ties are known so far, each with its ties and their results, in the bracket's order."""
     contest, played = KnockoutContest(stage, order, records), list[Tie]()
 
     def ended(pair: pairing.Pair) -> str | None:
@@ -285,7 +295,10 @@ def awarded(stage: Knockout, order: Sequence[str], records: Sequence[Record]) ->
 
 
 def reached(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> Mapping[str, tuple[float, ...]]:
-    """Return the best place that each bot can still reach, as a key: bots that play for the same places are equal."""
+    """Return a sort key for each bot, by its name: minus the best place that it can still reach, and minus its defeats.
+
+    So bots that play for the same places with equally many defeats are equal.
+    """
     best = dict.fromkeys(order, (-1, 0))
     for of, ties in _ties(stage, order, {record.path: record for record in records}):
         for tie in ties:

@@ -37,18 +37,18 @@ class League(StageConfig):
 
 
 def design_of(stage: League, blank: Fixture, bots: int) -> Design:
-    """Return which places share a table. In a small field fewer bots than the rules say sit at a table."""
+    """Return the design of the tables for this number of bots. With fewer bots than seats, tables have fewer seats."""
     seats = min(blank.rules.seats, bots)
     return design(bots, seats, stage.tables, seats if stage.mirror else 1)
 
 
 def blocks_of(stage: League, blank: Fixture, plan: Design) -> list[Fixture]:
-    """Return the fixtures of each set of bots, without the names of the bots."""
+    """Return the fixtures that each set of bots plays, without the names of the bots."""
     return blocks(with_plan(stage, blank)._replace(path="", bots=("",) * plan.seats, tables=plan.length))
 
 
 def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> Schedule:
-    """Yield all tables; the seed draws the places of the bots. None of them waits for another."""
+    """Yield all fixtures at once, because none depends on another. The seed draws the bots' places in the design."""
     plan = design_of(stage, blank, len(field.bots))
     bots = list(Luck(field.seed, f"{stage.name}/draw").shuffled(sorted(field.bots)))
     whole = blocks_of(stage, blank, plan)
@@ -63,20 +63,20 @@ def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> 
 
 
 def meeting_of(stage: League, block: Fixture, bots: list[str], number: int) -> Fixture:
-    """Return a block of tables of a meeting: `league/12/A+B+C+D/1`. Bots can have several meetings with each other."""
+    """Return a fixture of meeting `number`: `league/12/A+B+C+D/1`. The same bots can have several meetings."""
     path = str(FixtureId(stage.name, number, contestants(bots), block.first))
     return block._replace(path=path, bots=tuple(bots))
 
 
 def size(stage: League, blank: Fixture, bots: int) -> Size:
-    """Count a whole stage."""
+    """Return the size of a whole stage with this number of bots."""
     plan = design_of(stage, blank, bots)
     fixtures = plan.meetings * len(blocks_of(stage, blank, plan))
     return Size(fixtures, plan.meetings * plan.length, bots, about=about(plan))
 
 
 def about(plan: Design) -> str:
-    """Return the tables of each bot and of each pair in a sentence."""
+    """Return a sentence about the numbers of tables of each bot and of each pair."""
     low, high = map(thousands, plan.shared)
     each = f"each bot plays {thousands(plan.tables)} tables of {plan.seats}, {plan.length} in a row with the same bots"
     return f"{each}; every two bots share {low if low == high else f'{low} to {high}'} tables"

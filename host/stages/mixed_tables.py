@@ -34,12 +34,12 @@ class MixedTables(StageConfig):
     rank_by: tuple[Ranked, ...] = ("score",)
 
     def as_begun(self, recorded: StageConfig) -> Self:
-        """Return the stage with the word for its kind that the journal has: the other one is no change of the settings."""
+        """Return the stage with `kind` as the journal spells it: the other spelling is not a change of the settings."""
         return replace(self, kind=recorded.kind) if isinstance(recorded, MixedTables) else self
 
 
 def schedule(stage: MixedTables, blank: Fixture, field: Field, _records: Records) -> Schedule:
-    """Yield every tourney. Tourneys do not depend on each other, so all may be played at once."""
+    """Yield every tourney. Tourneys do not depend on each other, so all may be played at the same time."""
     plan = "mirrored tourney" if stage.mirror else "tourney"
     tourney = blank._replace(plan=plan, bots=tuple(sorted(field.bots)), tables=stage.rounds)
     numbers = range(1, stage.tourneys + 1)

@@ -1,4 +1,4 @@
-"""Pairs bots: pure functions from what has been played to what is played next."""
+"""Pairs bots: pure functions that return the next pairs, or the winners, from the results so far."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -11,18 +11,19 @@ PairOrBye = tuple[str | None, str | None]
 
 
 UNDECIDED = ""
-"""The winner of a set that has no result, because its game has failed."""
+"""Stands for the winner of a set that has no result, because its game has failed."""
 
 
 # Pairs: the Simple Pazaak league.
 
 
 def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
-    """Yield every pair once, so that early standings know all bots about equally well. The earlier bot of the list is first.
+    """Yield every pair once. In a pair, the bot that is earlier in `bots` comes first.
 
-    A worker keeps the sandboxes of BOTS_AT_ONCE bots. Up to that many bots meet in rounds in which each bot plays once.
-    More bots are divided into groups. The groups meet in such rounds, and while two groups meet, each bot of one plays
-    each bot of the other: 2 n sandboxes for n² pairs. Before its first meeting, a group plays its own pairs.
+    The order gives early standings about equally many results of every bot. A worker keeps
+    the sandboxes of BOTS_AT_ONCE bots. Up to that many bots meet in rounds in which each bot plays once. More bots are
+    divided into groups. The groups meet in such rounds, and while two groups meet, each bot of one plays each bot of
+    the other: 2 n sandboxes for n² pairs. Before its first meeting, a group plays its own pairs.
     """
     number = -(-len(bots) // (BOTS_AT_ONCE // 2)) if len(bots) > BOTS_AT_ONCE else 1
     ends = [len(bots) * nth // number for nth in range(number + 1)]
@@ -42,9 +43,9 @@ def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
 
 
 def _circle(count: int) -> Iterator[tuple[int, int]]:
-    """Yield every pair of the numbers below `count`, in rounds in which each number occurs once; the smaller one first.
+    """Yield every pair of the numbers below `count`, in rounds that have each number once. The smaller number is first.
 
-    The circle method: the first place stays, the others move on by one place from round to round.
+    The circle method: the number at the first place stays, and the others move on by one place from round to round.
     """
     places = [*range(count), *(None,) * (count % 2)]
     half = len(places) // 2
@@ -63,14 +64,20 @@ Won = tuple[int | float, int | float]
 
 
 def set_result(bots: Pair, played: Sequence[Record]) -> tuple[Won, tuple[int, int]]:
-    """Return the games and the score of each of two bots in a set that has been played: the arguments of `set_winner`."""
+    """Return the games won by two bots in a set, and their scores: the arguments of `set_winner`.
+
+    Both are in the order of `bots`. `played` has the records of the whole set, all with a result.
+    """
     ours, theirs = ([record.results[bot] for record in played] for bot in bots)
     games = sum(each.wins for each in ours), sum(each.wins for each in theirs)
     return games, (sum(each.score for each in ours), sum(each.score for each in theirs))
 
 
 def set_winner(games: Won, scores: tuple[int, int]) -> int | None:
-    """Return which side won a set, 0 or 1: more games, else the higher score; None if it does not count (PZ-CUPTIE)."""
+    """Return the index (0 or 1) of the bot that won a set: more games won, or with equal games the higher score.
+
+    Return None if both are equal: the set does not count (PZ-CUPTIE).
+    """
     one, two = (games[0], scores[0]), (games[1], scores[1])
     if one == two:
         return None
@@ -93,24 +100,24 @@ def match_winner(set_winners: Sequence[str | None], first_to: int) -> str | None
 
 
 def padded(ranked: Sequence[str]) -> list[str | None]:
-    """Return the places of a bracket, filled with byes at the end up to a power of two (PZ-CUPSEED)."""
+    """Return the places of a bracket: the ranked bots, then byes (None) up to a power of two (PZ-CUPSEED)."""
     size = 1 << max(len(ranked) - 1, 0).bit_length()
     return [*ranked, *(None,) * (size - len(ranked))]
 
 
 def best_with_byes(ranked: Sequence[str]) -> list[str | None]:
-    """Return the places of a bracket of a power of two, in which the first of the ranked bots have the byes."""
+    """Return the places of a bracket, a power of two, in an order in which the best bots meet the byes (None)."""
     size = len(padded(ranked))
     return [*ranked[: size // 2], *(None,) * (size - len(ranked)), *ranked[size // 2 :]]
 
 
 def better_seed(pair: Pair, order: Sequence[str]) -> str:
-    """Return the bot of a pair that is earlier in the order; the first of the pair if neither is in it."""
+    """Return the bot of a pair that comes first in `order`; the first bot of the pair if `order` has neither."""
     return next((bot for bot in order if bot in pair), pair[0])
 
 
 def ties(group: Sequence[str | None]) -> list[PairOrBye]:
-    """Return the ties of a group: i against i + n/2 (PZ-CUPSEED)."""
+    """Return the ties of a group of n places: place i against place i + n/2 (PZ-CUPSEED)."""
     half = len(group) // 2
     return list(zip(group[:half], group[half:], strict=True))
 
@@ -123,7 +130,10 @@ def open_ties(group: Sequence[str | None]) -> list[Pair]:
 def halves(
     group: Sequence[str | None], winner: Callable[[Pair], str | None]
 ) -> tuple[list[str | None], list[str | None]]:
-    """Return the winners and the losers of a group; a bye always loses. `winner` returns the winner of a tie."""
+    """Return the winners and the losers of a group, in the order of its ties; a bye always loses.
+
+    `winner` returns the winner of a tie between two bots.
+    """
     winners: list[str | None] = []
     losers: list[str | None] = []
     for one, two in ties(group):

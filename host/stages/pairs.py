@@ -41,13 +41,13 @@ SCORED_TABLES = 100
 """Most tables of a fixture of three bots or more: rankings then read the order of the bots at each table."""
 
 SEPARATOR = "/"
-"""Stands between the bots of a line. No bot has it in its name."""
+"""The text between the bots of a line. No bot has it in its name."""
 
 LINE = re.compile(r"\s*([0-9]{1,8})\s+(\S.*?)\s*", re.DOTALL)
 
 
 class ListedMeeting(NamedTuple):
-    """A line of the list: how many tables, and of which bots. The first bot has the first seat at the first table."""
+    """A line of the list: a number of tables, and the bots. The first bot has the first seat at the first table."""
 
     tables: int
     bots: tuple[str, ...]
@@ -65,13 +65,13 @@ class ListedMeeting(NamedTuple):
         return f"{self.tables} {f' {SEPARATOR} '.join(self.bots)}"
 
     def renamed(self, rename: Callable[[str], str]) -> "ListedMeeting":
-        """Return the meeting with other names of its bots."""
+        """Return the meeting with `rename` applied to the name of each bot."""
         return self._replace(bots=tuple(map(rename, self.bots)))
 
 
 @lru_cache(maxsize=8)
 def listed(lines: Sequence[str]) -> tuple[ListedMeeting, ...]:
-    """Return the meetings of a list. Raise ValueError for a line of another form."""
+    """Return the meetings of a list, in its order. Raise ValueError if a line has another form."""
     return tuple(map(ListedMeeting.parse, lines))
 
 
@@ -90,7 +90,7 @@ class Pairs(PairStageConfig):
     min_bots: BotCount = 2
 
     def completed(self) -> "Pairs":
-        """Raise ImpossibleStageError for a stage without meetings, or with two lists of them."""
+        """Return the stage. Raise ImpossibleStageError if it has no meetings, or two lists of them."""
         if self.meetings and self.list:
             raise ImpossibleStageError("list", "list and meetings both name meetings", "leave out one of the two")
         if not self.meetings and not self.list:
@@ -99,9 +99,10 @@ class Pairs(PairStageConfig):
         return self
 
     def settled(self, around: Surroundings) -> "Pairs":
-        """Read the list. Raise ImpossibleStageError if it names a bot that is not entered, or too many or few for a table.
+        """Return the stage with the meetings in its list, from the file or the key, as `meetings`.
 
-        Raise UserError if the file cannot be read.
+        Raise ImpossibleStageError if a line is not a meeting of entered bots, has too many or too few bots for a table,
+        or repeats a meeting, and if the list is empty. Raise UserError if the file cannot be read.
         """
         key = "list" if self.list else "meetings"
         lines = around.names_in(self.list) if self.list else self.meetings
@@ -146,13 +147,13 @@ def _check_seats(meeting: ListedMeeting, game: Game, where: tuple[str | int, ...
 
 
 def meetings_of(stage: Pairs, bots: Sequence[str]) -> list[ListedMeeting]:
-    """Return the listed meetings of bots that play the stage. A stage before this one may have left some bots behind."""
+    """Return the listed meetings whose bots all play the stage. An earlier stage may have eliminated some bots."""
     playing = {*bots}
     return [meeting for meeting in listed(stage.meetings) if playing.issuperset(meeting.bots)]
 
 
 def blocks_of(stage: Pairs, blank: Fixture, meeting: ListedMeeting, meetings: int) -> list[Fixture]:
-    """Return the fixtures of a meeting."""
+    """Return the fixtures of a meeting. `meetings` is the number of meetings of the stage."""
     seats = len(meeting.bots)
     block = block_size(stage, meeting.tables, meetings)
     if seats > 2:
@@ -171,7 +172,7 @@ def schedule(stage: Pairs, blank: Fixture, field: Field, _records: Records) -> S
 
 
 def size(stage: Pairs, blank: Fixture, bots: int) -> Size:
-    """Count a whole stage, if all bots that it names reach it."""
+    """Return the size of a whole stage that all listed bots reach."""
     meetings = listed(stage.meetings)
     fixtures = sum(len(blocks_of(stage, blank, meeting, len(meetings))) for meeting in meetings)
     named = len({*chain.from_iterable(meeting.bots for meeting in meetings)})

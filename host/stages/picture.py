@@ -9,8 +9,8 @@ from host.rating.results import PairedRound
 class Tie(NamedTuple):
     """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won.
 
-    Bots that meet again continue the numbers of their sets: `first_set` is the number of the first one of this tie. If it is
-    decided `by_seed`, too many of its sets have no result, because the game failed.
+    Bots that meet again continue the numbers of their sets: `first_set` is the number of the first set of this tie.
+    With `by_seed`, the better seed has won, because too many sets have no result: the game failed.
     """
 
     bots: tuple[str | None, str | None]
@@ -28,8 +28,8 @@ class BracketRound(NamedTuple):
     last: int
     ties: tuple[Tie, ...]
     title: str  # "final", "for places 5 and 6", "round 1 for places 1 to 8"
-    note: str = ""  # why it is played, if that is not plain
-    side: str = ""  # "unbeaten" or "beaten" in a double elimination, but for its final
+    note: str = ""  # the reason for the round, if it needs one
+    side: str = ""  # in a double elimination "unbeaten" or "beaten", except in its final
 
 
 class Bracket(NamedTuple):
@@ -39,10 +39,10 @@ class Bracket(NamedTuple):
 
 
 class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips, the games in which it advanced, and whether it has played in a later round.
+    """A bot in a group: its mean chips, `first` games in which it advanced, and whether it went `on` to a later round.
 
-    If equal bots share a place, a fraction of a game counts. `score` is like `chips`, but negative scores count: they
-    tell apart bots that have lost all their chips.
+    If equal bots share a place, a fraction of a game counts. `score` is the mean score. Unlike `chips`, it counts
+    negative scores, so it distinguishes bots that have lost all their chips.
     """
 
     bot: str
@@ -58,7 +58,7 @@ class GroupSeat(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The bots of a group, best first."""
+    """A group: its path, its round, the number of its games, and its bots, best first."""
 
     name: str
     round: int
@@ -72,7 +72,7 @@ class Groups(NamedTuple):
     groups: tuple[Group, ...]
 
     def followed_by(self, later: Container[str]) -> "Groups":
-        """Return the groups. Mark the bots that have played in a later stage."""
+        """Return the groups, with `on` set also for the bots in `later`, which have played in a later stage."""
         return Groups(
             tuple(
                 group._replace(seats=tuple(seat._replace(on=seat.on or seat.bot in later) for seat in group.seats))
@@ -88,4 +88,4 @@ class Rounds(NamedTuple):
 
 
 Picture = Bracket | Groups | Rounds
-"""What a kind can show of its results besides the standings."""
+"""A picture of the results of a stage, which a kind can have in addition to the standings."""

@@ -28,8 +28,8 @@ from host.stages.kind import (
 )
 
 CERTAIN_FROM = 0.9995
-"""How sure the order of a pair must be to end it early. So high a bound may be tested after each block, and the certainty of
-the pairs that end late remains true (Haybittle & Peto, "Design and analysis of randomized clinical trials", 1976)."""
+"""Certainty of its order at which a pair ends early. So high a bound may be tested after each block: the certainty of
+other pairs remains true (Haybittle & Peto, "Design and analysis of randomized clinical trials", 1976)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RoundRobin(PairStageConfig):
 def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) -> Schedule:
     """Yield the first block of every pair, then the second block of every pair, and so on.
 
-    If a pair may end early, a block is played only when the blocks before it have been played by all pairs.
+    If a pair may end early (`field.stop_early`), no pair plays a block before all pairs have played the previous one.
     """
     bots, count = sorted(field.bots), comb(len(field.bots), 2)
     size = field.block or block_size(stage, stage.tables_per_pair, count)
@@ -84,7 +84,7 @@ class PairTally(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether it is certain which bot is the better one. Equal tables count once."""
+        """Whether it is certain which bot is better. Several tables that repeat one another count as one."""
         sure = Evidence([meeting_of(self.records, "wins")]).sure_ahead(*self.pair) or 0.5
         return max(sure, 1 - sure) >= CERTAIN_FROM
 

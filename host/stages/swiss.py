@@ -1,4 +1,4 @@
-"""The kind `swiss`: in every round bots with similar results meet, and no two bots meet twice as long as that is possible.
+"""The kind `swiss`: in every round bots with similar results meet, and no two bots meet twice as long as possible.
 
 A pairing is a set of tables with alternating seats. The bot that wins more games wins the set, then the one with the
 higher score; otherwise it is drawn. A won set and a bye are a point, a drawn set is half a point.
@@ -54,7 +54,7 @@ class Swiss(PairStageConfig):
 
 
 def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Schedule:
-    """Yield the sets of one round after another."""
+    """Yield the fixtures of one round after another."""
     bots = field.bots
     met: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
     scores, byes, began = dict.fromkeys(bots, 0), Counter[str](), Counter[str]()
@@ -76,9 +76,9 @@ def schedule(stage: Swiss, blank: Fixture, field: Field, records: Records) -> Sc
 
 
 def seeded(stage: Swiss, entrants: Entrants) -> list[str] | None:
-    """Return the bots, best seed first: in the order of the stage before; drawn if no stage has ranked them.
+    """Return the bots, best seed first: in the order of the stage before, or drawn by lot if no stage has ranked them.
 
-    None if they are drawn from a seed that is not known yet.
+    Return None if they are drawn from a seed that is not known yet.
     """
     return list(entrants.bots) if entrants.places else entrants.drawn(f"{stage.name}/draw")
 
@@ -89,16 +89,19 @@ def rounds_of(stage: Swiss, bots: int) -> int:
 
 
 def set_of(stage: Swiss, blank: Fixture, pair: pairing.Pair, number: int, pairs: int) -> list[Fixture]:
-    """Return the blocks of a set: `swiss/3/A+B/1` is a block of round 3. The first bot of the pair begins."""
+    """Return the fixtures of a set: `swiss/3/A+B/1` is one of round 3. The first bot of the pair has the first seat.
+
+    `pairs` is the number of pairs in the round.
+    """
     group = FixtureId(stage.name, number, contestants(pair)).group
     size = block_size(stage, stage.tables_per_pairing, pairs)
     return blocks(with_plan(stage, blank)._replace(path=group, bots=pair, tables=stage.tables_per_pairing), size)
 
 
 def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str]) -> tuple[int, int]:
-    """Return twice the points of the two bots of a set that has been played.
+    """Return twice the points of each bot of a set that has been played, in the order of `pair`.
 
-    If a fixture of it has no result, the better seed gets them: the earlier bot of `order`.
+    If a fixture of the set has no result, the better seed, which is earlier in `order`, gets the point.
     """
     if any(record.undecided for record in played):
         return (2, 0) if pair[0] == pairing.better_seed(pair, order) else (0, 2)
@@ -107,7 +110,7 @@ def set_points(pair: pairing.Pair, played: Sequence[Record], order: Sequence[str
 
 
 def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
-    """Count a whole stage."""
+    """Return the size of a whole stage with this number of bots."""
     pairs = bots // 2
     sets = rounds_of(stage, bots) * pairs
     fixtures = len(set_of(stage, blank, ("", ""), 1, pairs))
@@ -115,7 +118,7 @@ def size(stage: Swiss, blank: Fixture, bots: int) -> Size:
 
 
 def about(stage: Swiss, bots: int) -> str:
-    """Return the number of rounds and pairings in a sentence."""
+    """Return the numbers of rounds and pairings in words."""
     rounds, bye = rounds_of(stage, bots), " and a bye" if bots % 2 else ""
     pairs = f"{counted(bots // 2, 'pairing')}{bye}"
     again = "" if rounds <= automatic_rounds(max(bots, 2)) else "; rematches may be necessary"

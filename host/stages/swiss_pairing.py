@@ -1,4 +1,4 @@
-"""Pairs the bots of one round of a Swiss system: bots with similar scores, without rematches as long as that is possible.
+"""Pairs the bots of one round of a Swiss system: bots with similar scores, without rematches as long as possible.
 
 The rules, as docs/formats.md promises them:
 
@@ -34,9 +34,10 @@ class SwissRound(NamedTuple):
 
 
 class SwissState(NamedTuple):
-    """What a Swiss system knows of each bot, best seed first: its score, the bots that it has met, and its byes.
+    """The results so far that decide the next pairs, by bot: scores, numbers of meetings by opponent, numbers of byes.
 
-    Scores are twice the points, so that they are whole numbers: a win is 2, a draw 1, a bye 2.
+    `scores` has all bots, best seed first. Scores are twice the points, so that they are whole numbers: a win is 2, a
+    draw 1, a bye 2.
     """
 
     scores: Mapping[str, int]
@@ -45,17 +46,18 @@ class SwissState(NamedTuple):
 
 
 def automatic_rounds(bots: int) -> int:
-    """Return the rounds that separate the first from the rest: log2 of the bots, rounded down, plus 2; fewer in a small field.
+    """Return the number of rounds that separates the first bot from the others: log2 of the bots, rounded down, plus 2.
 
-    In so many rounds no rematch is ever needed: before the last one, each bot has met so few others that every two
-    bots that have not met have enough common choices (Dirac, "Some theorems on abstract graphs", 1952).
+    A small field has fewer rounds. In this number of rounds no rematch is ever needed: before the last one, each bot
+    has met so few others that every two bots that have not met have enough common choices (Dirac, "Some theorems on
+    abstract graphs", 1952).
     """
     even = bots + bots % 2
     return min(floor(log2(bots)) + 2, even - 1 if even <= 4 else even // 2)
 
 
 def pair_round(state: SwissState) -> SwissRound:
-    """Return the next round."""
+    """Return the pairs of the next round, and the bot with a bye."""
     seeds = list(state.scores)
     order = sorted(range(len(seeds)), key=lambda bot: (-state.scores[seeds[bot]], bot))
     number = {bot: nth for nth, bot in enumerate(seeds)}
@@ -72,7 +74,7 @@ def pair_round(state: SwissState) -> SwissRound:
 
 
 def _with_bye(field: "_Field", order: Sequence[int], byes: Sequence[int]) -> tuple[list[int], int, list[SeedPair]]:
-    """Return the bots that play, the one that has a bye, and the pairs (SW-BYE)."""
+    """Return the bots that play, in the given order, then the bot that has a bye, and the pairs (SW-BYE)."""
     fewest = min(byes)
     candidates = [bot for bot in reversed(order) if byes[bot] == fewest]
     found = list[tuple[int, int, list[int], int, list[SeedPair]]]()
@@ -108,12 +110,15 @@ class _Field:
         return [(bot, mate[bot]) for bot in order if bot < mate[bot]]
 
     def _by_groups(self, order: Sequence[int]) -> dict[int, int]:
-        """Return pairs within groups of equal scores; a bot without an opponent moves down to the next group."""
+        """Return the opponent of each bot that can be paired within a group of equal scores, by bot.
+
+        A bot without an opponent moves down to the next group.
+        """
         mate: dict[int, int] = {}
         down: list[int] = []
         for _, group in groupby(order, key=self.scores.__getitem__):
             members = list(group)
-            for bot in down:  # the best bot of this group that it has not met
+            for bot in down:  # it meets the best bot of this group that it has not met
                 self._join(mate, bot, members)
             down = [bot for bot in down if bot not in mate]
             members = [bot for bot in members if bot not in mate]
@@ -132,7 +137,7 @@ class _Field:
                 return
 
     def _exchange(self, order: Sequence[int], mate: dict[int, int]) -> None:
-        """Exchange opponents while that brings scores closer together without a new rematch (SW-SCORES)."""
+        """Exchange opponents as long as this reduces the differences of scores without a new rematch (SW-SCORES)."""
         changed = True
         while changed:
             changed = False
@@ -144,7 +149,10 @@ class _Field:
                     changed = True
 
     def _better(self, one: int, order: Sequence[int], mate: Mapping[int, int]) -> tuple[int, int] | None:
-        """Return another pair, in the order in which its bots should meet `one` and the opponent of `one`."""
+        """Return a pair that should exchange opponents with `one` and the opponent of `one`; None if there is none.
+
+        The first bot of the pair should meet `one`, the second the present opponent of `one`.
+        """
         ours = mate[one]
         for first in order:
             second = mate[first]
@@ -159,7 +167,7 @@ class _Field:
 
 
 class _Matching:
-    """A matching of bots that have not met, which grows along augmenting paths. Odd circles are contracted."""
+    """A matching of bots that have not met. It grows along augmenting paths, and contracts odd cycles (blossoms)."""
 
     def __init__(self, order: Sequence[int], met: Sequence[set[int]], mate: dict[int, int]) -> None:
         self.order, self.met, self.mate = order, met, mate

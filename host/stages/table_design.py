@@ -1,10 +1,11 @@
 """Designs the tables of a league: which bots share a table, so that all pairs meet equally often.
 
-The bots stand in a circle of places. A base block is a set of places; moved on by one place after another it seats every
-bot once in each of its seats. Therefore every bot plays equally often, and equally often in every seat. How often two
-bots meet depends only on the distance between their places: on how often it occurs in the base blocks (a cyclic
-difference family: Bose, "On the construction of balanced incomplete block designs", 1939). A search balances these
-distances. It has a fixed seed, so equal numbers give the same tables everywhere.
+The bots have places in a circle. A base block is a set of places that share a table. Turned by one place after another,
+until it has gone round the circle, it seats every bot once in each of its seats. Therefore every bot plays equally
+often, and equally often in every seat. How often two bots meet depends only on how often the distance between their
+places occurs in the base blocks (a cyclic difference family: Bose, "On the construction of balanced incomplete block
+designs", 1939). A search balances these distances. It has a fixed seed, so equal arguments give the same tables on
+every machine.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,12 @@ from random import Random
 from typing import NamedTuple
 
 DESIGN_SEED = 1939
-FEW_TABLES = 10  # fewest tables in a row of the same bots, if there are enough: the bots are started for them
-MEETINGS = 2  # of two bots on average, at least, if there are enough tables
-FEW_MEETINGS = 64  # so many sets of bots may play fewer tables in a row, if otherwise some pairs would not meet
+FEW_TABLES = 10  # fewest tables that the same bots play in a row, if there are enough: each set starts its bots again
+MEETINGS = 2  # fewest meetings of two bots on average, if there are enough tables
+FEW_MEETINGS = 64  # up to this many sets of bots may play fewer tables in a row, if otherwise some pairs would not meet
 BLOCKS_AT_ONCE = 16  # sets of bots that can play at the same time, if there are enough tables
-STEPS = 2_500  # of the search, at most
-BASE_BLOCK_COUNTS = 6  # numbers of base blocks
+STEPS = 2_500  # most steps of the search
+BASE_BLOCK_COUNTS = 6  # numbers of base blocks that `design` tries, at most
 
 Block = tuple[int, ...]
 
@@ -37,22 +38,26 @@ class Design(NamedTuple):
 
     @property
     def tables(self) -> int:
-        """The tables of each bot."""
+        """Return the number of tables of each bot."""
         return self.length * (self.seats * len(self.blocks) - self.half)
 
     @property
     def shared(self) -> tuple[int, int]:
-        """The fewest and the most tables that two bots share."""
+        """Return the fewest and the most tables that two bots share."""
         return self.fewest * self.length, self.most * self.length
 
     def places(self, number: int) -> list[int]:
-        """Return the places that sit at a table, in the order of their seats; `number` is less than `meetings`."""
+        """Return the places in the circle of a set of bots, by seat. `number` is the set's, from 0 to `meetings` - 1."""
         block, turn = divmod(number, self.bots)
         return [(place + turn) % self.bots for place in self.blocks[block]]
 
     @property
     def meetings(self) -> int:
-        """The number of sets of bots that play. In each row of as many of them as there are bots, all play equally often."""
+        """Return the number of sets of bots that play.
+
+        Each base block makes as many successive sets as there are bots, in which all bots play equally often. With
+        `half`, the last base block makes half as many.
+        """
         return self.bots * len(self.blocks) - (self.bots // 2 if self.half else 0)
 
 
@@ -60,8 +65,9 @@ class Design(NamedTuple):
 def design(bots: int, seats: int, tables: int, multiple: int = 1) -> Design:
     """Return a design in which each of at least two bots plays `tables` tables of `seats` seats, or a few more.
 
-    The tables in a row of the same bots are a multiple of `multiple`, for example of those that share a deal. Of several
-    numbers of base blocks, the one with the best balance and the fewest additional tables is chosen.
+    The same bots play a multiple of `multiple` tables in a row, for example of the number of tables that share a deal.
+    Among several numbers of base blocks, `design` chooses the one with the best balance and the fewest additional
+    tables.
     """
     found = []
     for count in _counts(bots, seats, tables, multiple):
@@ -77,7 +83,7 @@ def design(bots: int, seats: int, tables: int, multiple: int = 1) -> Design:
 def _each_pair_once(bots: int, seats: int, tables: int, multiple: int) -> Design | None:
     """Return the design in which every two bots meet once; None if there are too few tables, or more than two seats.
 
-    In a circle of an even number of places each has one opposite place: half a turn brings all of these pairs together.
+    In a circle of an even number of places, each place has one opposite place: half a turn makes all these pairs meet.
     """
     length = -(-tables // (bots - 1))  # 12 bots with 100 tables play 110: ten a pair
     if seats != 2 or length < min(FEW_TABLES, tables):
@@ -91,7 +97,7 @@ def _unevenness(of: Design) -> float:
 
 
 def _counts(bots: int, seats: int, tables: int, multiple: int) -> list[int]:
-    """Return the numbers of base blocks to try: enough meetings of each pair, but not too few tables in a row."""
+    """Return the numbers of base blocks to try: enough that pairs meet, but few, so that sets play many tables in a row."""
     pairs = seats * (seats - 1)
     few = min(-(-(bots - 1) // pairs), FEW_MEETINGS // bots, tables // seats)  # each pair once, in a small field
     most = max(1, few, tables // (seats * max(FEW_TABLES, multiple)))
@@ -104,7 +110,10 @@ def _counts(bots: int, seats: int, tables: int, multiple: int) -> list[int]:
 
 
 def distances(bots: int, blocks: Sequence[Block]) -> list[int]:
-    """Return how often each distance, from 1 to bots - 1, occurs in the blocks: how often bots that far apart meet."""
+    """Return how often each distance, from 1 to `bots` - 1 in this order, occurs in the base blocks.
+
+    This is how often two bots meet whose places have this distance in the circle.
+    """
     counts = [0] * bots
     for block in blocks:
         for one in block:
@@ -115,7 +124,7 @@ def distances(bots: int, blocks: Sequence[Block]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def base_blocks(bots: int, seats: int, count: int) -> tuple[Block, ...]:
-    """Return base blocks in which all distances occur as equally often as a search of limited length finds."""
+    """Return `count` base blocks, found by a search of limited length, in which distances occur about equally often."""
     search = _Search(bots, seats)
     for _ in range(count):
         search.add_block()
@@ -124,7 +133,10 @@ def base_blocks(bots: int, seats: int, count: int) -> tuple[Block, ...]:
 
 
 class _Search:
-    """Min-conflicts: a place of a block is replaced by one whose distances are the rarest; ties are broken at random."""
+    """Min-conflicts search: it replaces a place of a block by the place whose distances occur least often.
+
+    A random number chooses among equally good places.
+    """
 
     def __init__(self, bots: int, seats: int) -> None:
         self.bots, self.seats = bots, seats
@@ -141,7 +153,7 @@ class _Search:
         self.blocks.append(block)
 
     def improve(self) -> None:
-        """Replace places until all distances are balanced, or the search takes too long; `best` has the result."""
+        """Replace places until all distances are balanced, or STEPS steps are done. `best` has the result."""
         pairs = len(self.blocks) * self.seats * (self.seats - 1)
         ideal = 0 if pairs % (self.bots - 1) == 0 else 1
         least = self._spread()
