@@ -63,7 +63,7 @@ class Sandbox(NamedTuple):
 
 
 class LaunchPlan(NamedTuple):
-    """The way to start a keeper: command, current folder, settings, and the descriptors that it inherits."""
+    """Plan for the start of a keeper: command, current folder, settings, and the descriptors that it inherits."""
 
     command: list[str]
     folder: str

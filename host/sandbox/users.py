@@ -12,9 +12,9 @@ MAX_USERS = 1000  # sandboxes on one machine
 
 @contextlib.contextmanager
 def borrow_uid() -> Iterator[tuple[int, int]]:
-    """Yield the uid and gid for a sandbox. As root, no other sandbox of this machine uses them; else they are our own.
+    """Yield a uid and gid for a sandbox: for root, a pair that no other sandbox uses; else those of the current user.
 
-    Raise OSError if all MAX_USERS are in use. A uid is reserved by an abstract socket whose name contains it: the name
+    Raise OSError if all MAX_USERS are in use. An abstract socket with the uid in its name reserves the uid. Such a name
     is not a file, and the kernel removes it when this process ends.
     """
     if os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""Lets the original submissions play unchanged: `adapter = "simplepazaak"` in bot.toml adds files to a bot."""
+"""Lets bots of older competitions play unchanged: `adapter = "simplepazaak"` in bot.toml adds files to a bot."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class Adapter(NamedTuple):
     words: tuple[tuple[str, str], ...] = ()  # (pattern in the output of the compiler, our hint)
     extra: tuple[tuple[str, str], ...] = ()  # (path in the kit, file of the package host)
     marks: re.Pattern[bytes] = re.compile(rb"(?!)")  # a line that only sources for this adapter contain
-    own_name: re.Pattern[str] = re.compile(r"(?!)")  # how a source says what the bot calls itself
+    own_name: re.Pattern[str] = re.compile(r"(?!)")  # the line of a source that states the bot's own name
 
 
 def kit(name: str) -> Path:
@@ -59,7 +59,10 @@ SOURCE_BYTES = 1 << 16  # of a source, in which marks and names are searched
 
 
 def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
-    """Return the adapter that the sources of a bot import; None if there is none, or if its bot.toml contradicts it."""
+    """Return the adapter for which a bot's sources were written. Return None if there is none.
+
+    Return None also if bot.toml contradicts the adapter, or if the bot already has the files that the adapter supplies.
+    """
     if spec.run or spec.build or spec.protocol or spec.table_ids:
         return None
     for row in ADAPTERS.values():
@@ -75,7 +78,7 @@ def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
 
 
 def own_name(submission: Submission) -> str:
-    """Return what a bot calls itself in its source; "" if its adapter knows no such name, or if it has none."""
+    """Return the name that a bot's source states; "" if the bot has no adapter, or states none in the adapter's way."""
     row = ADAPTERS.get(submission.spec.adapter)
     for name in submission.spec.sources or submission.files if row else ():
         if row and (found := row.own_name.search(source_text(submission, name))):
@@ -134,7 +137,7 @@ def add_kit(submission: Submission, staged: Path) -> None:
 
 
 def advice(submission: Submission, words: str) -> str:
-    """Return the adapter's hint on the output of a compiler; empty if it has none."""
+    """Return the adapter's hint on `words`, the output of a compiler; "" if it has none."""
     row = ADAPTERS.get(submission.spec.adapter)
     return next((ours for theirs, ours in row.words if re.search(theirs, words)), "") if row else ""
 
@@ -145,7 +148,10 @@ RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
 
 
 def simplepazaak(submission: Submission, *options: str) -> Command:
-    """Return the command that runs a class of 2015. The kit's runner finds the class by name, or takes the only one."""
+    """Return the command that runs a Java class of the competition of 2015.
+
+    The kit's runner finds the class by the name in `main`, or takes the only one.
+    """
     return (
         *java(submission.with_keys(main=RUNNER), *options),
         *([submission.spec.main] if submission.spec.main else []),
@@ -153,7 +159,9 @@ def simplepazaak(submission: Submission, *options: str) -> Command:
 
 
 def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
-    """Compile the class and the kit, then search for the class. So a missing class is an error of the build.
+    """Return the steps that compile the class and the kit, then search for the class.
+
+    So a missing class is an error of the build.
 
     The search does not instantiate the class, because its constructor could write a file.
     """
@@ -168,7 +176,7 @@ def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]
 
 
 def run_simplepazaak(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the kit's runner, with its class-data archive if the build created one."""
+    """Return the command of the kit's runner, with its class-data archive if the build created one."""
     return simplepazaak(submission, *class_data(files))
 
 
@@ -176,12 +184,12 @@ BANKSALAD = "runner.py"
 
 
 def build_banksalad(submission: Submission, _question: Command) -> list[Step]:
-    """Load turn.py once. So a missing `bet` is an error of the build, with file and line."""
+    """Return the step that loads turn.py once. So a missing `bet` is an error of the build, with file and line."""
     return [Step((*script(submission, BANKSALAD), "--check", submission.spec.entry))]
 
 
 def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run the kit's runner. It loads turn.py and interrupts `bet` just before the time limit."""
+    """Return the command of the kit's runner. It loads turn.py and interrupts `bet` shortly before the time limit."""
     return (*script(submission, BANKSALAD), submission.spec.entry, f"{submission.limits.per_move:g}")
 
 

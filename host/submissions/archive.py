@@ -59,9 +59,10 @@ BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError,
 
 
 def import_submission(submission: Path, target: Path, name: str | None, limits: TreeLimits = SUBMITTED) -> Path:
-    """Copy a file, a folder or an archive into `target`. Return the copy. Raise UserError that names a file not allowed.
+    """Copy a file or a folder into `target`, or unpack an archive there. Return the path of the copy.
 
-    An archive that is the only file of a folder, or of an archive, is unpacked, too.
+    `name` is the name of the copy; None: made from that of the submission. Also unpack an archive that is the only file
+    of a folder or of an archive. Raise UserError (exit code 4) for a file that is not allowed.
     """
     copy = _imported(submission, target, name, limits)
     files = [path for path in copy.rglob("*") if path.is_file()] if copy.is_dir() else []
@@ -148,17 +149,20 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
 
 
 def own_name(name: str) -> str:
-    """Return the name of a file or a folder as that of a bot: without quotes and what Moodle adds to it, and not too long."""
+    """Return the name of a bot, made from the name of a file or a folder.
+
+    It has no quotes, no ending that Moodle adds, and at most MAX_BOT_NAME_CHARS characters.
+    """
     name = re.sub("_assignsubmission_.*", "", "".join(letter for letter in name if letter not in QUOTES))
     if len(name) > MAX_BOT_NAME_CHARS:
         name = (
-            f"{name[:25].rstrip()}_{name[-14:].lstrip()}"  # the end of a name often has a number, which tells two apart
+            f"{name[:25].rstrip()}_{name[-14:].lstrip()}"  # the end of a name often has a number that makes it unique
         )
     return name
 
 
 def _called(submission: Path, name: str) -> str:
-    """Return the name of a submission. Raise UserError for a name that a bot cannot have."""
+    """Return `name`. Raise UserError, which names the submission, if a bot cannot have this name."""
     try:
         return bot_name(name)
     except InvalidValue as wrong:
@@ -176,7 +180,7 @@ def refusal(submission: Path, why: str, hint: str = ALLOWED, member: str = "") -
 
 
 def _files_in(path: Path, opened: Callable[[Path], Any] | None, limits: TreeLimits) -> Iterator[File]:
-    """Yield the files of an archive. `opened` opens the tar inside; None: it is a zip."""
+    """Yield the files of an archive. `opened` opens the tar inside; None means that the archive is a zip."""
     try:
         yield from _from_tar(path, opened, limits) if opened else _from_zip(path, limits.file_bytes)
     except BROKEN as broken:
@@ -210,7 +214,7 @@ def _from_tar(path: Path, opened: Callable[[Path], Any], limits: TreeLimits) -> 
 
 
 def _extract(path: Path, opened: Callable[[Path], Any], plain: IO[bytes], limits: TreeLimits) -> None:
-    """Decompress a tar up to a limit before it is read, because its headers can state any size."""
+    """Decompress a tar into `plain`. Raise UserError if it becomes too large: its headers can state any size."""
     room = limits.total_bytes + limits.entries * 4096
     with opened(path) as packed:
         while chunk := packed.read(MIB):
@@ -250,7 +254,7 @@ def _write(archive: Path, copy: Path, files: Iterator[File], limits: TreeLimits)
 
 
 def _strip_wrapper_dir(folder: Path) -> None:
-    """Remove the single folder in which an archive often wraps all its files."""
+    """If a folder contains only one folder, in which archives often wrap all files, move the files up."""
     inside = list(folder.iterdir())
     if len(inside) == 1 and inside[0].is_dir():
         aside = folder.with_name(folder.name + ".lifted")

@@ -66,7 +66,7 @@ BUILD_LIMITS = Limits(
 )
 BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
-KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # how a command ended whose keeper was killed with it
+KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # the end of a command that was killed together with its keeper
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
@@ -82,12 +82,12 @@ TOOL_HINTS = {
     "lock file version .* was found": "leave Cargo.lock out, or write it with the cargo of this machine: a newer one wrote it",
     "npm (error|ERR!)": "a build has no network: hand in the packages with the bot, as docs/languages.md#typescript says",
 }
-"""The hints on what a tool prints, by a pattern of its words."""
+"""Hints on the errors of tools, by a pattern that their output matches."""
 MAX_LOG_CHARS = 64 << 10  # characters of the build log in a Problem
 
 
 def copy_built(source: Path, target: Path, limits: TreeLimits = BUILT) -> None:
-    """Copy the regular files and the folders that a build has written, and nothing else. Raise LimitExceeded."""
+    """Copy the regular files and the folders of a build, and nothing else. Raise LimitExceeded if it is too large."""
     for entry in walk(source, limits):
         copied = target / entry.path
         if stat.S_ISDIR(entry.mode):
@@ -108,7 +108,7 @@ def copy_built(source: Path, target: Path, limits: TreeLimits = BUILT) -> None:
 
 
 def fingerprint(folder: Path, limits: TreeLimits = BUILDING) -> Iterator[bytes]:
-    """Yield the names, modes and contents of a folder's files, in a fixed order, for a hash."""
+    """Yield the names, modes and contents of a folder's files as bytes, in a fixed order, for a hash."""
     for entry in walk(folder, limits):
         if entry.is_file:
             data, _ = entry.read(limits.file_bytes)
@@ -116,7 +116,10 @@ def fingerprint(folder: Path, limits: TreeLimits = BUILDING) -> Iterator[bytes]:
 
 
 def fingerprint_of_files(files: Iterable[File]) -> Iterator[bytes]:
-    """Yield what `fingerprint` yields of a folder with these files: of each folder first its files, then its folders."""
+    """Yield the bytes that `fingerprint` yields for a folder with these files.
+
+    The order is that of `walk`: of each folder first its files, then the contents of its folders.
+    """
 
     def place(file: File) -> list[tuple[bool, str]]:
         *folders, name = file.name.split("/")
@@ -132,7 +135,7 @@ def _hashed_file(path: str, mode: int, data: bytes) -> Iterator[bytes]:
 
 
 def hash_of(parts: Iterable[bytes], text: str = "") -> str:
-    """Return the sha256 of a text with these parts after it."""
+    """Return the sha256 of a text followed by these parts, in hexadecimal."""
     what = hashlib.sha256(text.encode())
     for part in parts:
         what.update(part)
@@ -157,11 +160,14 @@ FIRST_KEYS = (
 """The keys of bot.toml in the first version, in the order in which the hashed text has them after name and language."""
 
 FIRST_NAMES = {"parallel_tables": "abreast", "table_ids": "tables"}
-"""The names in the first version of keys that have been renamed."""
+"""The names that renamed keys had in the first version, by their present names."""
 
 
 def hashed_spec(submission: Submission) -> str:
-    """Return the text of a submission for its bot's sha256. It leaves out the folder, the limits and the wheels."""
+    """Return the text about a submission that its bot's sha256 covers, in addition to the files.
+
+    The folder, the limits and the wheels of the submission are not in it.
+    """
     spec = submission.spec
     head = {"name": spec.name, "folder": Path(), "files": submission.files, "language": spec.language}
     keys = {FIRST_NAMES.get(key, key): getattr(spec, key) for key in FIRST_KEYS} | {"env": tuple(spec.env.items())}
@@ -181,12 +187,15 @@ def hashed_steps(steps: Iterable[Step]) -> str:
 
 
 def protocol_of(submission: Submission) -> str:
-    """Return the protocol of a bot: its own, else its game's."""
+    """Return the protocol of a bot: that of its bot.toml, else that of its game, else argv."""
     return submission.spec.protocol or (submission.plays.protocol if submission.plays else "argv")
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
-    """Return the arguments of a first question, for the build step that archives the classes it loads; () for none."""
+    """Return the arguments of a first question, for the build step that archives the classes loaded by it.
+
+    Return () if the game is unknown, or if its questions are no arguments.
+    """
     game = submission.plays
     if game is None or protocol_of(submission) != "argv":
         return ()
@@ -213,7 +222,7 @@ def reason_not_warm(submission: Submission) -> str:
 
 
 def format_step(step: Step) -> str:
-    """Return a command of a build for people."""
+    """Return a command of a build as text for people."""
     return " ".join([Path(step.command[0]).name, *step.command[1:]])
 
 
@@ -221,9 +230,9 @@ NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 def program_hash(submission: Submission, beside: Sequence[File] = (), instead: Mapping[str, bytes] = NOTHING) -> str:
-    """Return the sha256 that `build` gives a submission, without building it. It must not require packages.
+    """Return the sha256 that `build` gives a submission, without building it. The submission must not require packages.
 
-    Files `beside` are added to its own; those in `instead` have another content.
+    Add the files `beside` to its own. Replace the content of the files in `instead`, which is by name.
     """
     text, own = program_parts(submission)
     files = [file._replace(content=instead.get(file.name, file.content)) for file in own]
@@ -231,13 +240,15 @@ def program_hash(submission: Submission, beside: Sequence[File] = (), instead: M
 
 
 def program_parts(submission: Submission) -> tuple[str, list[File]]:
-    """Return what the sha256 of a bot covers: the text of its spec, and its files with those of its adapter."""
+    """Return the parts that the sha256 of a bot covers: the text of its spec, and its files with those of its adapter."""
     submission = adapted(submission)
     return hashed_spec(submission), _all_files(submission)
 
 
 async def build(submission: Submission, level: Level, *, force: bool = False, beside: Sequence[File] = ()) -> BuiltBot:
-    """Build the bot in a sandbox of this level, or return it from the cache. Files `beside` are added to its own.
+    """Build the bot in a sandbox of this level, or return it from the cache. Add the files `beside` to its own.
+
+    `force`: build it even if it is in the cache.
 
     Raise UserError: exit code 6 if a program is not installed or the level is too weak for the bot, 4 if it does not build
     (with the compiler's output), 3 if its bot.toml contradicts its adapter.
@@ -377,7 +388,7 @@ def require_relay(where: str) -> None:
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:
-    """Return how to get the programs that a bot lacks; the package of its language has only the usual ones."""
+    """Return a hint how to install the programs that a bot lacks. A language's package has only its usual programs."""
     language = LANGUAGES[submission.spec.language]
     if {*lacks} <= {*language.programs, *language.project.programs}:
         return f"apt install {language.package}"
@@ -389,9 +400,9 @@ def _installation(submission: Submission, lacks: Sequence[str]) -> str:
 
 
 def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) -> None:
-    """Copy the files of a finished build, with a place for its state if the bot has one, and rename the copy to `built`.
+    """Copy the files of a build from `staged` to `finished`, add the place of the bot's state, and rename to `built`.
 
-    Raise UserError (exit code 4) if they are too many or too large, or if one of them is in the place of its state.
+    Raise UserError (exit code 4) if the files are too many or too large, or if one is at the place of the state.
     """
     finished.mkdir(exist_ok=True)
     try:
@@ -409,7 +420,10 @@ def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) 
 
 
 def _make_place(place: Path, spec: BotSpec) -> None:
-    """Create what the sandbox mounts a bot's state over, or a link to it. Raise UserError (exit code 4) if that cannot be."""
+    """Create the file, folder or link over which the sandbox mounts a bot's state.
+
+    Raise UserError (exit code 4) if the submission or its build has put something else there.
+    """
     wrong = ""
     if spec.state_is_folder and (place.is_file() or (place.is_dir() and any(place.iterdir()))):
         wrong = "must be empty at first, but the submission or its build puts files there"
@@ -429,7 +443,7 @@ def _make_place(place: Path, spec: BotSpec) -> None:
 
 @asynccontextmanager
 async def _build_folder(store: Path) -> AsyncIterator[Path]:
-    """Create a folder to build in, and remove the build folders of croupier processes that were killed.
+    """Yield a new folder to build in. Remove the build folders of croupier processes that were killed.
 
     The process that uses a folder holds its lock. The program `rm` removes folders, because a build may nest folders too
     deep for Python.
@@ -459,7 +473,7 @@ async def _remove(folders: list[Path]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file. Each process holds it only briefly."""
+    """Hold the lock of a file during the block. Each process holds it only for a short time."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -508,9 +522,10 @@ def builds() -> Path:
 
 
 def prune_builds(most: int, unused_since: float) -> int:
-    """Remove builds that have not been used since a time, the oldest first, until all have at most so many bytes.
+    """Remove builds, the oldest first, until all builds together have at most `most` bytes.
 
-    Return how many have been removed. A bot is built again when it is needed.
+    Keep the builds that were used after `unused_since`, in seconds since 1970. Return the number of builds removed.
+    croupier builds a bot again when it needs it.
     """
     with os.scandir(builds()) as entries:
         found = sorted((entry.stat(follow_symlinks=False).st_mtime, entry.path) for entry in entries)
@@ -526,7 +541,10 @@ def prune_builds(most: int, unused_since: float) -> int:
 
 @asynccontextmanager
 async def _killed_when_cancelled(keeper: Keeper) -> AsyncIterator[None]:
-    """Kill a step of a build if the block is cancelled. The keeper's reply is awaited in any case, and comes at once then."""
+    """Kill the current step of a build if the block is cancelled.
+
+    The block then still waits for the keeper's reply, which comes immediately.
+    """
     over = False
 
     async def kill() -> None:
@@ -595,9 +613,10 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
 
 
 async def _unpacked_packages(submission: Submission, log: Path, staged: Path, level: Level) -> Path:
-    """Move the wheels out of a bot's folder; return the folder of their packages, unpacked once for each set of wheels.
+    """Move the wheels out of a bot's folder, and return the folder of the unpacked packages.
 
-    The sandbox that unpacks them contains only the wheels: so no bot can change the packages of another one.
+    Each set of wheels is unpacked once. The sandbox that unpacks it contains only the wheels: so no bot can change the
+    packages of another bot.
     """
     wheels, steps = staged / requirements.WHEELS, requirements.unpacking(submission)
     store = paths.cache_dir() / requirements.FOLDER
@@ -615,7 +634,7 @@ async def _unpacked_packages(submission: Submission, log: Path, staged: Path, le
 
 
 def _proc_self_exe(submission: Submission) -> str:
-    """Return the path of the compiler that the bot needs and that finds its files by /proc/self/exe; "" if there is none."""
+    """Return the path of the bot's compiler if it finds its own files through /proc/self/exe; "" if it does not."""
     suffixes = {PurePosixPath(name).suffix for name in submission.files}
     for row in LANGUAGES.values():
         own = submission.spec.language in (row.name, ANY.name) and not suffixes.isdisjoint(row.suffixes)
@@ -655,7 +674,10 @@ def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Calla
 
 
 def _build_file_hint(submission: Submission) -> str:
-    """Return how to build with the file that describes the bot's own build; "" if it is used already or does not exist."""
+    """Return a hint how to build with the bot's own build file, for example a Makefile.
+
+    Return "" if there is no such file, or if bot.toml has build commands.
+    """
     found = [(name, command) for name, command in BUILD_FILES.items() if name in submission.files]
     if submission.spec.build or not found:
         return ""
@@ -664,7 +686,7 @@ def _build_file_hint(submission: Submission) -> str:
 
 
 def _printed(ended: Ended) -> bytes:
-    """Return what a command of a build has printed; its paths begin in the bot's folder."""
+    """Return the output of a command of a build, with paths relative to the bot's folder."""
     return (ended.marked_stderr + ended.output).replace(b"/bot/", b"")
 
 

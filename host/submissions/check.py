@@ -26,7 +26,7 @@ from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
 WARNING_SHARE = 0.5  # of a limit; above it, the bot may exceed the limit on a slower or busier machine
-MANY_QUESTIONS = 1000  # a bot whose memory lasts for fewer gets a note
+MANY_QUESTIONS = 1000  # a bot that would reach its memory limit earlier gets a note
 MAX_LINE_CHARS = 76  # of the text of a line
 FAILS_BUT_PLAYS = "fails the check, but builds and starts: croupier add adds it, and the rules say what its faults cost"
 
@@ -45,7 +45,7 @@ class Report(NamedTuple):
     playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report for programs."""
+        """Return the report as plain values by field name, for JSON."""
         lines, problems = (
             [msgspec.structs.asdict(line) for line in self.lines],
             [problem._asdict() for problem in self.problems],
@@ -53,7 +53,7 @@ class Report(NamedTuple):
         return self._asdict() | {"lines": lines, "problems": problems}
 
     def text(self) -> str:
-        """Return the report for people."""
+        """Return the report as text for people."""
         # A refused name may contain any character.
         head = escape_control_chars(f"{self.bot} · {self.about}").replace("\n", r"\n")
         head = f"{head:<70} {escape_control_chars(self.place)}".rstrip()
@@ -64,7 +64,10 @@ class Report(NamedTuple):
         return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
 
     def remarks(self) -> list[str]:
-        """Return the report in short form: what the bot answered, what is wrong, and that it has printed debug text."""
+        """Return the short form of the report: one text for each remark.
+
+        It has the line about the questions, all lines that are not "passed", the problems, and the standard error.
+        """
         shown = [line for line in self.lines if line.mark != "✓" or line.what.endswith("questions")]
         codes = [f"✗ {problem.code}: {problem.message}" for problem in self.problems]
         debug = [f"! standard error: {self.stderr}"] if self.stderr else []
@@ -84,9 +87,9 @@ async def check_bot(
     place: str = "",
     built: Callable[[], None] = lambda: None,
 ) -> tuple[Report, Findings]:
-    """Check a bot. Return the report, and what it is about. No action of the bot makes this function raise.
+    """Check a bot. Return the report and the findings from which it is made. The bot cannot make this function raise.
 
-    `built` is called between the build and the questions.
+    Call `built` between the build and the questions.
     """
     rules = rules or next(iter(game.presets.values()))
     found = await examine(submission, game, granted, level, rules, built)
@@ -94,7 +97,7 @@ async def check_bot(
 
 
 def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str = "") -> Report:
-    """Return the report about the findings of `check`."""
+    """Return the report about the findings of an examination."""
     submission, answers = found.submission, found.answers
     adapter = ADAPTERS.get(submission.spec.adapter)
     protocol = adapter.protocol if adapter else protocol_of(submission)
@@ -114,7 +117,7 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
 
 
 def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Finding:
-    """Return the line of a report about the slowest answer of a bot on a busy machine."""
+    """Return the line of a report about a bot's slowest answer on a busy machine, `asked`; None: no answer."""
     cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
         return Finding("!", bot.name, "no answer in time", cure)
@@ -123,7 +126,7 @@ def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Finding:
 
 
 def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
-    """Return the words about the slowest answer of a bot, which took `wall` seconds, and whether that is near its limit."""
+    """Return a text about a bot's slowest answer, which took `wall` seconds, and whether that is near its limit."""
     words = f"slowest {duration(wall)} of {limits.per_move:g} s"
     if limits.bank.seconds:
         words += f" and its bank, {format_limit(limits.bank)}"
@@ -161,7 +164,7 @@ def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Itera
 
 
 def _undefined_function(bot: BuiltBot) -> str:
-    """Return the compiler's warning of a function that is not defined; "" if there is none."""
+    """Return the compiler's warning about an undefined function, from the build log; "" if there is none."""
     try:
         return Output(build_log(bot.sha256).read_bytes()).undefined_function
     except OSError:

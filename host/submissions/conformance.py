@@ -1,7 +1,7 @@
-"""Asks a bot questions: whether it starts, those of `check`, and whether a warm start changes its answers.
+"""Asks a bot questions, to find out whether it starts, for `check`, and to compare warm starts with cold starts.
 
-The questions of `check` are edge cases, some tables, and the first questions again. A silent bot is asked by another
-protocol.
+The questions of `check` are edge cases, some tables, and the first questions again. A silent bot is also asked by
+another protocol.
 """
 
 import io
@@ -49,7 +49,7 @@ from protocols.wire import Answer, Fault, FaultKind, Move, View, read_text
 MAX_QUESTIONS = 40
 REPEATED_QUESTIONS = 20  # the first questions, asked again of a fresh process
 MAX_FATAL_FAULTS = 5  # after this many fatal faults, ask no more questions
-MAX_FIRST_TIMEOUTS = 2  # the same, if a bot has timed out this often and never made a move: each costs its whole limit
+MAX_FIRST_TIMEOUTS = 2  # the same for time-outs of a bot that has never made a move: each costs its whole limit
 COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm ones
 CHECK_SEED = b"the tables of croupier check"
 CHECK_SEED_OF_BOTS = 1  # the CROUPIER_SEED of every process that is checked
@@ -99,9 +99,9 @@ class Conformance:
 
     @property
     def growth(self) -> float:
-        """The bytes by which the memory of one process has grown with each question; 0 if it did not grow steadily.
+        """Return the bytes by which the bot's memory grew per question; 0 if it did not grow steadily in one process.
 
-        The first questions do not count: a program sets up its tables then.
+        The first quarter of the questions does not count, because programs set up their data then.
         """
         later = self._resident[len(self._resident) // 4 :]
         quarters = [later[len(later) * part // 4] for part in range(4)] + later[-1:]
@@ -110,7 +110,7 @@ class Conformance:
         return (later[-1] - later[0]) / (len(later) - 1)
 
     async def ask_once(self, question: Question) -> Answer:
-        """Ask one question and return the answer; a timeout if the machine was too busy to measure the time."""
+        """Ask one question. Return the answer, or a timeout fault if the machine was too busy to measure the time."""
         try:
             return await self.ask(question)
         except HostStall:
@@ -123,7 +123,7 @@ class Conformance:
 
     @property
     def fatal(self) -> Counter[FaultKind]:
-        """The number of faults of each kind for which a bot is not accepted."""
+        """Return the number of fatal faults by kind: those that are not in TOLERATED_FAULTS. They make `check` fail."""
         answers = [asked.answer for asked in self.samples]
         return Counter(
             answer.kind for answer in answers if isinstance(answer, Fault) and answer.kind not in TOLERATED_FAULTS
@@ -142,7 +142,7 @@ class Conformance:
         return await self.ask(question, edge)
 
     async def first(self, game: Game) -> None:
-        """Ask the first question."""
+        """Ask the first edge case of a game."""
         edge, view = next(iter(game.edges.items()))
         await self._asked(game, Question(1, 1, view), edge)
 
@@ -153,7 +153,7 @@ class Conformance:
                 await self._asked(game, Question(number, 1, view), edge)
 
     async def source_tables(self, game: Game, rules: Any, source: SteadySource) -> None:
-        """Ask the questions of whole tables, as `tables` does, for a game whose rules run in another process.
+        """Play tables as `tables` does, for a game whose rules run in another process.
 
         If a referee fails, ask no more: no bot is to blame. Raise OwnGameFailed if an organiser's code fails.
         """
@@ -182,7 +182,10 @@ class Conformance:
             await source.close()
 
     async def tables(self, game: Game, rules: Any) -> None:
-        """Play tables against the game's opening, up to MAX_QUESTIONS questions. The bot takes each seat in turn."""
+        """Play tables until the bot has been asked MAX_QUESTIONS questions, or has too many fatal faults.
+
+        At each table the bot takes the next seat. The simplest bot of the game (`Game.opening`) takes all other seats.
+        """
         seats = len(game.places(rules))
         for number in range(len(game.edges) + 1, 1000):
             table, count = Table(game, rules, Luck(CHECK_SEED, str(number))), 0
@@ -198,7 +201,7 @@ class Conformance:
 
 
 class ConformanceResult(NamedTuple):
-    """Result of all questions: the samples, the repeated samples, the fatal faults, usage, and problems."""
+    """Result of all questions to a bot: its answers, those of a second process, fatal faults, usage, and problems."""
 
     samples: tuple[AnswerSample, ...] = ()
     repeated: tuple[AnswerSample, ...] = ()
@@ -212,7 +215,7 @@ class ConformanceResult(NamedTuple):
     retries: int = 0  # questions that were asked again after a refused answer
 
     def slowest(self, lives: bool) -> AnswerSample:
-        """Return the slowest answer. For a persistent bot, skip the first: it includes the start of the process."""
+        """Return the slowest answer. For a persistent bot (`lives`), skip the first: it includes the process start."""
         return max(self.samples[lives:] or self.samples, key=lambda asked: asked.wall)
 
 
@@ -226,7 +229,7 @@ class TestBench(NamedTuple):
 
     @asynccontextmanager
     async def seated(self) -> AsyncIterator[Conformance]:
-        """Seat a fresh process of the bot, with its state as it is at first and always the same CROUPIER_SEED."""
+        """Yield a Conformance for a fresh process of the bot, with its initial state and a fixed CROUPIER_SEED."""
         self.home.write_state()
         async with open_seat(self.bot, self.game, self.home.sandbox, CHECK_SEED_OF_BOTS, self.watcher) as seat:
             yield Conformance(seat, self.home.sandbox)
@@ -247,24 +250,25 @@ class TestBench(NamedTuple):
         return exam
 
     async def repeat(self, before: Sequence[AnswerSample]) -> tuple[AnswerSample, ...]:
-        """Ask a fresh process the same questions in the same order."""
+        """Ask a fresh process the same questions in the same order. Return its answers in this order."""
         async with self.seated() as exam:
             for asked in before:
                 await exam.ask(asked.question)
         return tuple(exam.samples)
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
-        """Return the problem that explains a fault. First ask a silent bot by another protocol."""
+        """Return the problem that explains a fault. If the bot is silent, first ask it by another protocol."""
         problem = diagnose(self.bot, self.game, piece, silent=silent)
         if silent and problem.code in SILENT_CODES and (other := await self.other_protocol()):
             return wrong_protocol(self.bot, self.game, piece, other)
         return problem
 
     async def silence(self) -> ConformanceResult | None:
-        """Explain a bot that was silent for the time limit of a move. Return None if it computes, or never answers.
+        """Return the explanation of a bot that was silent for the time limit of a move; None if there is none.
 
-        It is sent another question, and then the end of its input. It answers after the question if it reads too much.
-        After the end it has two answers in its buffer if it does not flush, and one answer if it waits for the end.
+        Send the bot a question, another one, and then the end of its input. A bot that reads too much answers after the
+        second question. After the end of the input, a bot that does not flush writes two answers, and a bot that waits
+        for the end writes one. Return None if the bot computes, or never answers.
         """
         bot, limit, protocol = self.bot, self.bot.limits.move, PROTOCOLS[self.bot.spec.protocol]
         if bot.spec.process_lifetime == "question":
@@ -321,7 +325,7 @@ class TestBench(NamedTuple):
         return other if moves == [True, False] else ""
 
     async def _first_line(self, words: Sequence[bytes], typed: bytes) -> bytes:
-        """Start the bot with these arguments and this input, and return its first line of output."""
+        """Start the bot with the arguments `words` and the input `typed`. Return its first line of output."""
         async with self._talk(words) as talk:
             await talk.write(typed, 0)
             talk.end_input()
@@ -330,7 +334,7 @@ class TestBench(NamedTuple):
 
     @asynccontextmanager
     async def _talk(self, words: Sequence[bytes]) -> AsyncIterator["Talk"]:
-        """Start the bot with these arguments."""
+        """Start the bot with the arguments `words`; kill it at the end of the block."""
         bot, sandbox = self.bot, self.home.sandbox
         with ExitStack() as stack, self.watcher.watching(sandbox, bot.limits.memory) as watched:
             reads, types = _pipe(stack)
@@ -348,7 +352,7 @@ class TestBench(NamedTuple):
 
 
 class Talk:
-    """A process that is sent its input piece by piece."""
+    """A process that receives its input in pieces."""
 
     def __init__(self, types: io.FileIO, listens: io.FileIO) -> None:
         self._types, self._listens = types, listens
@@ -356,11 +360,11 @@ class Talk:
 
     @property
     def first_line(self) -> bytes:
-        """The first line of its output, without the line end."""
+        """Return the first line of the process's output, without the line end."""
         return self.output.partition(b"\n")[0]
 
     async def write(self, typed: bytes, patience: float) -> bool:
-        """Write a piece of input; return whether the process reads it within some seconds."""
+        """Write a piece of input. Return whether the process reads it within `patience` seconds."""
         with suppress(BrokenPipeError):
             self._types.write(typed)
         until = time.perf_counter() + patience
@@ -369,11 +373,11 @@ class Talk:
         return not unread
 
     def end_input(self) -> None:
-        """Close its input."""
+        """Close the input of the process."""
         self._types.close()
 
     async def lines(self, count: int, patience: float) -> int:
-        """Wait some seconds until the process has written this many lines; return how many there are."""
+        """Wait up to `patience` seconds until the process has written `count` lines. Return the number of its lines."""
         with trio.move_on_after(patience):
             while self.output.count(b"\n") < count and len(self.output) < CHUNK_BYTES:
                 await trio.lowlevel.wait_readable(self._listens.fileno())
@@ -400,13 +404,13 @@ def _pipe(stack: ExitStack) -> tuple[io.FileIO, io.FileIO]:
 
 @asynccontextmanager
 async def open_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[TestBench]:
-    """Create a sandbox for a bot. Raise HostFailure if it cannot be created."""
+    """Yield a test bench with a new sandbox for a bot. Raise HostFailure if the sandbox cannot be created."""
     async with running_monitor(logs=True) as watcher, bot_sandbox(bot, level) as home:
         yield TestBench(bot, game, home, watcher)
 
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
-    """Ask a bot all questions. Raise HostFailure if its sandbox fails or the machine is too busy."""
+    """Ask a bot all questions of `check`. Raise HostFailure if its sandbox fails or the machine is too busy."""
     async with open_bench(bot, game, level) as bench:
         exam = None
         if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
@@ -482,9 +486,9 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
 
 
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[AnswerSample | None]:
-    """Ask all bots at the same time, next to one busy process per core. Return the slowest answer of each bot.
+    """Ask all bots at the same time, next to one busy process per core. Return the slowest answers, in the bots' order.
 
-    None means that there was no answer. The result is not a verdict: no tournament runs on such a busy machine.
+    None means that the bot gave no answer. The result is not a verdict: no tournament runs on such a busy machine.
     """
     slowest: dict[int, AnswerSample] = {}
 

@@ -38,7 +38,7 @@ ACCESS_DENIED = re.compile(
     r"|name resolution|Name or service not known|SocketException|UnknownHostException"
     r"|No such file or directory: '/(?!bot/|tmp/)[^']*'"
 )
-"""The messages of programs when the sandbox denies an operation; not a runtime's warning that it has no timer."""
+"""Messages of programs when the sandbox denies an operation, except a runtime's warning that it has no timer."""
 
 WRITE_DENIED = re.compile(r"Read-only file system|Permission denied: '(?!/)")
 """The messages of programs when they cannot write into their own folder. The second one is the message with Landlock."""
@@ -90,7 +90,7 @@ STDERR_LINES_SHOWN = 5
 def diagnose(bot: BuiltBot, game: Game, piece: Evidence, code: str = "", *, silent: bool = False) -> Problem:
     """Return the explanation of a fault. The caller sets `code` if it already knows the cause.
 
-    A silent bot has never made a move.
+    `silent`: the bot has never made a move.
     """
     code = code or code_of(piece)
     shown = [f"asked: {escape_control_chars(piece.question.decode(errors='replace'))}"]
@@ -133,14 +133,14 @@ def _answer_text(answer: Answer) -> str:
 
 
 def sandbox_failure(bot: str, reasons: Sequence[str]) -> Problem:
-    """Return the explanation of a sandbox that failed; `reasons` are those of all attempts, in order."""
+    """Return the explanation of a sandbox that failed. `reasons` has the reason of each attempt, in order."""
     *others, last = map(escape_control_chars, reasons)
     evidence = "\n".join(dict.fromkeys(others))
     return Problem("B017", bot, f"its sandbox has failed: {last}", evidence, "croupier doctor")
 
 
 def code_of(piece: Evidence) -> str:
-    """Return the code of a fault. The output of the runtime takes precedence over the way the process ended."""
+    """Return the code of a fault. The output of the runtime has more weight than the way in which the process ended."""
     if piece.kind == FaultKind.TIMEOUT and piece.raw:
         return "B025"  # its answer does not end
     if piece.kind == FaultKind.CRASH and "signal" not in piece.ended:
@@ -164,7 +164,7 @@ def _printed(piece: Evidence) -> str:
 
 
 def hint_of(code: str, bot: BuiltBot, game: Game, piece: Evidence) -> str:
-    """Return the suggested fix."""
+    """Return the suggested fix for a fault with this code."""
     expected = f"expected  {game.grammar.expected}"
     if code == "B037":
         return hint_of_denied_access(bot, piece.stderr + piece.raw)
@@ -223,7 +223,7 @@ def _any(_bot: BuiltBot, _game: Game, piece: Evidence) -> str:
 
 
 def cause_of_time_out(late: Evidence | Outcome) -> str:
-    """Return what a bot did that was late, for people."""
+    """Return what a late bot did in the time of its answer, as text for people."""
     wall = late.wall
     if computes(late):
         does = "it computed all the time it could get"
@@ -241,7 +241,7 @@ def cause_of_time_out(late: Evidence | Outcome) -> str:
 
 
 def computes(late: Evidence | Outcome) -> bool:
-    """Return whether a bot that was late computed whenever it had a processor, as in a loop that does not end."""
+    """Return whether a late bot computed whenever it had a processor, as a bot in an endless loop does."""
     return late.cpu > 0 and late.cpu + late.waited >= COMPUTING_SHARE * late.wall
 
 

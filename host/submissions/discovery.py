@@ -45,8 +45,9 @@ MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file
 
 
 def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: Game | None = None) -> Submission:
-    """Return the bot in a file or folder, with limits of at most those granted. Its bot.toml can name `game`.
+    """Return the bot in a file or folder, with limits of at most those granted.
 
+    Its bot.toml may name `game` even if that is not one of croupier's own games.
     Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
     """
     path = absolute(path)
@@ -74,14 +75,14 @@ class Entry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The bot's name; the name of its file or folder if the submission cannot be loaded."""
+        """Return the bot's name; the name of its file or folder if the submission cannot be loaded."""
         if self.submission:
             return self.submission.name
         return self.path.name if self.path.is_dir() else self.path.stem
 
     @property
     def playable(self) -> Submission:
-        """The submission. Raise UserError with all problems if there is any."""
+        """Return the submission. Raise UserError with all problems if there is any."""
         refuse_broken([self])
         assert self.submission is not None  # otherwise there are problems
         return self.submission
@@ -90,7 +91,10 @@ class Entry(NamedTuple):
 def discover(
     patterns: Sequence[str], base: Path, game: Game | None = None, granted: Limits = DEFAULT_LIMITS
 ) -> list[Entry]:
-    """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns."""
+    """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns.
+
+    Bots of the same name get a problem.
+    """
     found = [load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
         if count > 1:
@@ -105,7 +109,7 @@ def discover(
 
 
 def load_entry(place: Path, game: Game | None, granted: Limits) -> Entry:
-    """Return the bot in a file or folder, or its problems. It must not declare another game than `game`."""
+    """Return the bot in a file or folder, or its problems. A game in bot.toml that is not `game` is a problem."""
     try:
         submission = load_submission(place, granted, game)
     except UserError as refused:
@@ -122,7 +126,7 @@ def load_entry(place: Path, game: Game | None, granted: Limits) -> Entry:
 
 
 def refuse_broken(entered: Sequence[Entry]) -> None:
-    """Raise UserError with all problems, each once."""
+    """Raise UserError with all problems of these entries, each once; do nothing if there are none."""
     _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
 
 
@@ -141,8 +145,9 @@ def count_word(count: int) -> str:
 
 
 def expand_patterns(patterns: Sequence[str], base: Path, game: Game | None = None) -> list[Path]:
-    """Return the files and folders that match the patterns, each once. A pattern is a glob from `base` or `sample:NAME`.
+    """Return the files and folders that match the patterns, each once.
 
+    A pattern is a glob, relative to `base`, or `sample:NAME`.
     Hidden files and READMEs are not bots. Raise UserError for a name that does not exist; a glob may match nothing.
     """
     found: dict[Path, None] = {}
@@ -184,7 +189,10 @@ def _matches(pattern: str, base: Path, game: Game | None) -> list[Path]:
 
 
 def _list_fixed_part(pattern: str, base: Path) -> None:
-    """List the folder before the first wildcard of a pattern. Raise PermissionError: `glob` finds nothing instead."""
+    """Raise PermissionError if the folder before a pattern's first wildcard cannot be read.
+
+    `glob` would find nothing in such a folder, and report no error.
+    """
     fixed = takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
     folder = base.joinpath(*fixed)
     if folder.is_dir():
@@ -255,7 +263,10 @@ def _from_folder(folder: Path, contents: FileTree, granted: Limits, game: Game |
 def described(
     folder: Path, contents: FileTree, toml: Toml, spec: BotSpec, granted: Limits, game: Game | None = None
 ) -> Submission:
-    """Return the bot in a folder, given what its bot.toml says, as text and as values. Raise UserError as `load_submission`."""
+    """Return the bot in a folder. `toml` and `spec` are its bot.toml, with line numbers and as values.
+
+    Raise UserError as `load_submission` does.
+    """
     _refuse_if(contents.problems)
     if not spec.adapter and (found := recognized(contents, spec)):
         spec = replace(spec, adapter=found.name)
@@ -312,7 +323,7 @@ def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSp
     try:
         toml = read_untrusted(folder / MANIFEST)
         said = toml.data.get("game")
-        if isinstance(said, str) and (said == game or of_library(said)):  # a command loads it if its bots play it
+        if isinstance(said, str) and (said == game or of_library(said)):  # a command that needs the game loads it
             toml.data["game"] = OwnCode(said, said, None)
         problems = _unknown_names(toml)
         spec = load_model(toml, BotSpec)
@@ -406,7 +417,10 @@ def _of_language(contents: FileTree, row: Language, *, fallback: bool = True) ->
 
 
 def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
-    """Return the language of a folder: that of its bot.toml, else the only language of its source files."""
+    """Return the language of a folder's bot: that of bot.toml, else the only language of the source files.
+
+    If there are several, return "" and the problem.
+    """
     if spec.language or spec.run or spec.adapter:
         adapter = ADAPTERS.get(spec.adapter)
         return spec.language or (adapter.language if adapter else ANY.name), []
@@ -424,7 +438,10 @@ def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[
 
 
 def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Problem]]:
-    """Return the script or program to run if bot.toml does not name it: the only one, or the one with a usual name."""
+    """Return the script or program to run if bot.toml does not name it: the only one, or the one with a usual name.
+
+    If there is none, or several, return "" and the problem.
+    """
     top = [name for name in contents.names if "/" not in name and name != MANIFEST]
     if row.is_executable:
         choice = [name for name in top if runnable(contents.start_of(name))] or (top if len(top) == 1 else [])
@@ -474,7 +491,7 @@ def _similar_name(name: str, contents: FileTree) -> str:
 
 
 def _run_problems(contents: FileTree, spec: BotSpec, entry: str, toml: Toml) -> list[Problem]:
-    """Return the problems of the program of a bot that is started by `run` or is of no known language."""
+    """Return the problems of the program of a bot that has a `run` in bot.toml, or has no known language."""
     first = spec.run[0] if spec.run else entry
     if spec.build or (spec.run and "/" not in first) or not first:
         return []  # the build creates it, or it is a program of the system

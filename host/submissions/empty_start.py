@@ -24,10 +24,11 @@ _measured: dict[tuple[str, str, Level], float] = {}
 
 
 async def empty_start(bot: BuiltBot, level: Level) -> float:
-    """Return the seconds that an empty bot of a bot's language takes to start and to answer: the median of three starts.
+    """Return the seconds in which an empty bot of the same language starts and answers: the median of three starts.
 
-    Return 0.0 for a bot without later starts, and for a program that needs no runtime: it takes a millisecond. Return 0.0 also
-    if the empty bot cannot be built or started. A language is measured once in a process of croupier.
+    Return 0.0 if it is not needed: the protocol starts a process for each question, or the bot is a program without a
+    runtime, which starts in a millisecond. Return 0.0 also if the empty bot cannot be built or started. Each process of
+    croupier measures a language once.
     """
     spec = bot.spec
     if not PROTOCOLS[spec.protocol].persistent or bot.argv[0] == "./bot":

@@ -29,7 +29,7 @@ MAX_ATTEMPTS = 3  # at each step of a bot's preparation, if a keeper dies or the
 
 
 class Findings(NamedTuple):
-    """The findings about one bot. It can play if `refusals` is empty; `check` also requires answers without problems."""
+    """The findings about one bot. It can play if there are no `refusals`; `check` also requires flawless answers."""
 
     submission: Submission
     bot: BuiltBot | None  # as it plays; None if it does not build
@@ -55,11 +55,11 @@ async def examine(
     rules: Any = None,
     built: Callable[[], None] = lambda: None,
 ) -> Findings:
-    """Build a bot, and start it.
+    """Build a bot, start it, and return the findings. Call `built` after the build.
 
-    If rules are given, also ask it the questions of `check`, at tables with these rules. Call `built` once it is built.
+    If rules are given, also ask it the questions of `check`, at tables with these rules.
 
-    No action of the bot makes this function raise. Raise UserError if the referee of the game does not build.
+    The bot cannot make this function raise. Raise UserError if the referee of the game does not build.
     """
     began = time.monotonic()
     submission = submission.for_game(game)
@@ -94,7 +94,7 @@ async def examine(
 
 
 async def _with_referee(game: Game, level: Level) -> Game:
-    """Return a game; if a referee has its rules, build that first."""
+    """Return a game with its referee built; a game without a referee is returned unchanged."""
     if not ref_of(game).has_referee:
         return game
     from host.submissions.referees import prepare_referee  # only these games need it
@@ -103,7 +103,7 @@ async def _with_referee(game: Game, level: Level) -> Game:
 
 
 class Ready(NamedTuple):
-    """Bots that are ready to play, in order, and their game. If a referee has its rules, that is built."""
+    """Bots that are ready to play, in the order of their submissions, and their game, with its referee built."""
 
     game: Game
     bots: Sequence[BuiltBot]
@@ -117,11 +117,11 @@ async def prepare_bots(
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> Ready:
-    """Build and start the bots, one per core at a time. If the game has a referee, build that before.
+    """Build and start the bots, as many at the same time as there are cores. First build the game's referee, if any.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
-    practice game this is a result like any other. Raise UserError with the problems of all bots.
+    practice game this is a normal result. Raise UserError with the problems of all bots.
     """
     game = await _with_referee(game, level)
     findings: dict[int, Findings] = {}

@@ -54,7 +54,7 @@ def foreign_system(start: bytes) -> str:
 
 
 def exists(path: str) -> bool:
-    """Return whether there is a file. An untrusted author has chosen its path."""
+    """Return whether a path exists. An untrusted author may have chosen it, so it may have any length."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a name is too long, or a folder may not be searched
 
 

@@ -37,13 +37,16 @@ DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip 
 
 
 def submitted(file_bytes: int) -> TreeLimits:
-    """Return the largest submission whose files may have this size."""
+    """Return the limits of a submission in which one file may have `file_bytes`, and all files a multiple of it."""
     ratio = SUBMITTED.total_bytes // SUBMITTED.file_bytes
     return SUBMITTED._replace(file_bytes=file_bytes, total_bytes=ratio * file_bytes)
 
 
 def enlarged(limits: TreeLimits, file_bytes: int) -> TreeLimits:
-    """Return the limits of a build of a submission whose files may have this size: in proportion, but never less."""
+    """Return the limits of a build for submissions in which one file may have `file_bytes`.
+
+    If that is more than in SUBMITTED, `limits` is enlarged in proportion. It is never reduced.
+    """
     factor = max(1, -(-file_bytes // SUBMITTED.file_bytes))
     return limits._replace(file_bytes=factor * limits.file_bytes, total_bytes=factor * limits.total_bytes)
 
@@ -88,7 +91,7 @@ class Budget:
         self.entries_left, self.bytes_left = limits.entries, limits.total_bytes
 
     def take(self, path: str, depth: int, size: int) -> None:
-        """Count a file or a folder that is `depth` folders deep. Raise LimitExceeded."""
+        """Count a file or a folder that is `depth` folders deep. Raise LimitExceeded if it exceeds a limit of the tree."""
         self.entries_left -= 1
         self.bytes_left -= size
         if self.entries_left < 0:
@@ -119,7 +122,7 @@ class TreeEntry(NamedTuple):
 
     @property
     def refused(self) -> str:
-        """Why it cannot be part of a bot; "" if it can."""
+        """Return the reason why the entry cannot be part of a bot; "" if it can."""
         return f"cannot be read: {os.strerror(self.error)}" if self.error else special(self.mode)
 
     def read(self, most: int) -> tuple[bytes, os.stat_result]:

@@ -1,4 +1,4 @@
-"""Defines one line of what an examination of a bot has found, in the report of `check` and in the verdict of a season."""
+"""Defines one finding about a bot: a line in the report of `check` and in the verdict of a season."""
 
 import msgspec
 

@@ -12,13 +12,13 @@ COMPILER_ERROR = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 UNDEFINED = re.compile(r"^.*(?:implicit declaration of function|undefined function:).*$", re.MULTILINE)
-"""A compiler's warning of a function that does not exist. In C the linker fails after it; in Lisp nothing does."""
+"""A compiler's warning about an undefined function. Then the linker of C fails, but a build of Lisp succeeds."""
 SUMMARY = re.compile(r"ld returned|aborting due to|could not compile|build failed")
 """The last lines of a linker or a compiler, which only count or repeat its other errors."""
 
 
 class Output:
-    """What a program or a compiler has printed."""
+    """The output of a program or a compiler, in which the error is searched."""
 
     def __init__(self, printed: bytes) -> None:
         self._text = printed.decode(errors="replace")
@@ -28,41 +28,48 @@ class Output:
 
     @property
     def headline(self) -> str:
-        """The error that ended a program, on one line; empty if no runtime reports one."""
+        """Return the error that ended a program, on one line; "" if the output has no error of a known runtime."""
         parts = [self._crash[group] for group in _groups(self._crash)] if self._crash else []
         return shown(" ".join(" ".join(parts).split()))
 
     @property
     def headline_or_last_line(self) -> str:
-        """The error that ended a program, or else its last line."""
+        """Return the error that ended a program; if there is none, the last line of the output."""
         return self.headline or next(map(shown, reversed(self._text.strip().splitlines())), "")
 
     @property
     def undefined_function(self) -> str:
-        """The first warning of a compiler of a function that is not defined; empty if there is none."""
+        """Return the compiler's first warning about an undefined function; "" if there is none."""
         found = UNDEFINED.search(self._text)
         return shown(found[0].strip("; ")) if found else ""
 
     def lines(self, most: int) -> list[str]:
-        """Return the lines to show of a program: the last ones, or those from the error on if that is further up."""
+        """Return up to `most` lines of a program's output to show: from its error, or the last lines if it has none."""
         if self._crash is None:
             return self._lines_from(len(self._text), most)
         place = self._crash.start(_groups(self._crash)[0])
         return self._lines_from(self._text.rfind("\n", 0, place) + 1, most)
 
     def compiler_lines(self, most: int) -> list[str]:
-        """Return the lines to show of a compiler: those from the first error on, and the warning that explains it."""
+        """Return up to `most` lines of a compiler's output to show.
+
+        They start at the first error, or at an earlier warning about an undefined function, which may explain it. If the
+        output has neither, they start at its beginning.
+        """
         found = [each.start() for pattern in (UNDEFINED, COMPILER_ERROR) if (each := pattern.search(self._text))]
         return self._lines_from(min(found, default=0), most)
 
     @property
     def compiler_errors(self) -> list[str]:
-        """The lines in which a compiler or a linker reports an error."""
+        """Return the lines in which a compiler or a linker reports an error, each once, without summaries."""
         found = dict.fromkeys(shown(each[0]) for each in COMPILER_ERROR.finditer(self._text))
         return [line for line in found if SUMMARY.search(line) is None]
 
     def _lines_from(self, place: int, most: int) -> list[str]:
-        """Return the lines from a place in the text on, or earlier ones too if there are not as many as may be shown."""
+        """Return up to `most` lines that start at an offset in the text; earlier lines fill up the number.
+
+        Empty lines are left out.
+        """
         lines = self._text.splitlines()
         before = len(self._text[:place].splitlines())
         first = [at for at, line in enumerate(lines) if line.strip()]

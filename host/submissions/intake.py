@@ -1,6 +1,6 @@
-"""Takes in a submission, for `add` and for `check`: copies it as it would play, loads the copy, and names the original.
+"""Imports a submission for `add` and `check`: copies it as it would play, loads the copy, names the original in errors.
 
-Both commands take in submissions in this way only. So they accept the same files, folders and archives.
+Both commands import submissions in this way only. So they accept the same files, folders and archives.
 """
 
 import os
@@ -32,7 +32,7 @@ class Intake:
 
     @property
     def loaded(self) -> bool:
-        """Whether a submission has been taken in."""
+        """Whether `load` has copied a submission."""
         return self._handed_in is not None
 
     def __enter__(self) -> Self:
@@ -42,7 +42,10 @@ class Intake:
         paths.remove_tree(self._folder)
 
     def load(self, handed_in: Path, granted: Limits, game: Game | None = None, name: str | None = None) -> Submission:
-        """Copy a submission and return it. `name` is another name for it. Raise UserError if it is not accepted."""
+        """Copy a submission, and load and return the copy. Raise UserError if croupier does not accept it.
+
+        `name` replaces the name of the file or folder.
+        """
         self.copy = import_submission(handed_in, self._folder, name, submitted(granted.submission))
         self._handed_in = handed_in
         with self.naming_the_original():
@@ -50,14 +53,14 @@ class Intake:
 
     @contextmanager
     def naming_the_original(self) -> Iterator[None]:
-        """Let the problems of a UserError in the block name the submission instead of its copy."""
+        """Change a UserError of the block: its problems then name the submission instead of its copy."""
         try:
             yield
         except UserError as refused:
             raise UserError([self.original(problem) for problem in refused.problems], refused.exit_code) from refused
 
     def original(self, problem: Problem) -> Problem:
-        """Return a problem that names the submission instead of its copy."""
+        """Return a problem with the path of the submission in the place of the path of its copy."""
         if self._handed_in is None:
             return problem
         shown = one_line(str(self._handed_in))

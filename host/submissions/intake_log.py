@@ -1,4 +1,4 @@
-"""The log of an intake: what was handed in to a tournament, and with which result. It is in the folder of the bots."""
+"""Reads and writes the log of submissions to a tournament, with their results. It is in the folder of the bots."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,14 +19,14 @@ ARCHIVE = re.compile("(?:" + "|".join(map(re.escape, UNPACKERS)) + ")$", re.IGNO
 
 
 class IntakeRow(NamedTuple):
-    """A submission and its result. `code`, `why` and `cure` are those of the first problem, if there is one.
+    """A submission and its result. `code`, `why` and `cure` describe the first problem, if there is one.
 
     A bot that was added can have a problem, too: it builds and starts, but fails the check.
     """
 
     submission: str  # the path that was handed in
-    result: str  # ADDED, REFUSED, or REMOVED: it was refused, and does not count any more
-    bot: str  # its name; of a refused submission, the one that it would have had
+    result: str  # ADDED, REFUSED, or REMOVED for a refused submission that does not count any more
+    bot: str  # the bot's name; if the submission was refused, the name that the bot would have had
     author: str = ""
     code: str = ""
     why: str = ""
@@ -44,7 +44,7 @@ class IntakeRow(NamedTuple):
         return cls(str(submission), REFUSED, bot, code=problem.code, why=why, cure=problem.hint, at=at)
 
     def cells(self) -> dict[str, str]:
-        """Return the row for a spreadsheet."""
+        """Return the cells of the row by column name, for a spreadsheet."""
         return {**self._asdict(), "remarks": " · ".join(self.remarks), "at": clock(self.at)}
 
 
@@ -54,12 +54,12 @@ def file_stem(name: str) -> str:
 
 
 def bot_name_of(submission: Path) -> str:
-    """Return the name that a submission has as a bot."""
+    """Return the name of the bot that a submission becomes."""
     return own_name(file_stem(submission.name))
 
 
 def stored(text: str) -> str:
-    r"""Return a text as the log has it: a byte of a file name that is not UTF-8 is written as `\udcfc`."""
+    r"""Return a text in the form that the log uses: a byte of a file name that is not UTF-8 becomes `\udcfc`."""
     return text.encode(errors="backslashreplace").decode()
 
 
@@ -83,9 +83,10 @@ def read(bots: Path) -> list[IntakeRow]:
 
 
 def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
-    """Return the last refusal of each submission that was never removed, nor added under its name or from its file.
+    """Return the refusals that are still open: at most one for each submission, the last.
 
-    A refusal because of a name that another submission had is not settled by that other submission.
+    A refusal is closed if the same path was ever added, if the submission is removed later, or if a bot of the same
+    name is added later. A bot that was added earlier does not close it: it may be the reason of the refusal.
     """
     found = dict[str, IntakeRow]()
     files = {row.submission for row in rows if row.result == ADDED}
@@ -100,5 +101,5 @@ def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
 
 
 def last_added(rows: Iterable[IntakeRow]) -> dict[str, IntakeRow]:
-    """Return the last row of each bot that was added."""
+    """Return the last row with the result ADDED of each bot, by the bot's name."""
     return {row.bot: row for row in rows if row.result == ADDED}

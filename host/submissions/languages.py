@@ -1,6 +1,6 @@
 """Defines the languages, one row each: how to find, build, start and diagnose a bot. `any` is any other program.
 
-languages.toml has what can be said without code; this module has the rest, and reads the table.
+languages.toml has everything that needs no code. This module reads that file and has everything else.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ class WarmStart(NamedTuple):
     """How a bot of a language starts from a ready interpreter."""
 
     command: Callable[[Submission, Kit], Command]  # of a process that forks the bot
-    reason_against: Callable[[Submission], str]  # why a bot cannot start so; "" if it can
+    reason_against: Callable[[Submission], str]  # why a bot cannot have a warm start; "" if it can
 
 
 class Marks(NamedTuple):
@@ -90,7 +90,7 @@ class OutputHints(NamedTuple):
 
     flush: str = ""  # how it flushes its output
     debug: str = ""  # how it prints text to standard error
-    # The error with which its runtime ends a program: the groups of the match, or else the whole match.
+    # The error with which its runtime ends a program: the groups of the match, or the whole match if it has no groups.
     crash: re.Pattern[str] | None = None
     is_line_buffered: bool = False  # whether croupier starts it so that it flushes each line
 
@@ -121,7 +121,7 @@ class Symptom(NamedTuple):
 
 
 class BuildView(NamedTuple):
-    """What the compiler of a language needs in the sandbox of a build, besides /usr."""
+    """The needs of a language's compiler in the sandbox of a build, besides /usr."""
 
     env: Callable[[str], Mapping[str, str]] = lambda _tmp: {}  # variables, by the temporary folder of the build
     folders: tuple[str, ...] = ()  # folders that it reads
@@ -139,9 +139,9 @@ class Language(NamedTuple):
     programs: tuple[str, ...] = ()  # the programs that must be installed
     package: str = ""  # the Debian packages with these programs
     project: Project = Project()
-    # From the submission and the arguments of a first question.
+    # Returns the build steps. Arguments: the submission, and the arguments of a first question.
     build: Callable[[Submission, Command], list[Step]] = lambda _submission, _question: []
-    # From the submission and the file names after the build.
+    # Returns the command that starts the bot. Arguments: the submission, and the names of the files after the build.
     run: Callable[[Submission, frozenset[str]], Command] = lambda _submission, _files: ("./bot",)
     compilers: tuple[str, ...] = ()  # the values of `compiler`; the first is the default
     keys: tuple[str, ...] = ()  # keys of bot.toml that this language has, but not every language
@@ -156,7 +156,7 @@ class Language(NamedTuple):
 
     @property
     def has_entry(self) -> bool:
-        """Whether one file is run. In other languages all sources together are the bot."""
+        """Whether a bot is started by one file, its entry. In other languages all sources together are the bot."""
         return "entry" in self.keys
 
 
@@ -201,7 +201,7 @@ JAVA_LEAN = (
     *("-XX:-UsePerfData", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=warning:stderr", "-Xss1m"),
 )
 MAX_SOURCE_BYTES = 1 << 20
-"""How much of a source file is searched for its main class."""
+"""The bytes at the start of a source file that croupier reads, for example to find the main class."""
 
 PACKAGE = re.compile(r"^[^\S\n]*+package\s++([\w.]++)\s*+;", re.MULTILINE)
 MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
@@ -217,7 +217,7 @@ linear time."""
 
 
 def source_text(submission: Submission, name: str) -> str:
-    """Return the text of a source file, without what is beyond MAX_SOURCE_BYTES. Raise UserError as `read_files` does."""
+    """Return the text of the first MAX_SOURCE_BYTES of a source file. Raise UserError as `read_files` does."""
     (file,) = read_files(submission.folder, [name], MAX_SOURCE_BYTES)
     return file.content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -228,7 +228,7 @@ def java_code(submission: Submission, name: str) -> str:
 
 
 def public_type(code: str) -> str:
-    """Return the public class of a Java source, after which javac wants the file to be named; "" if it has none."""
+    """Return the name of a Java source's public class; "" if it has none. javac requires a file of the same name."""
     depth = 0
     for found in BRACE_OR_PUBLIC_TYPE.finditer(code):
         if found[1] and not depth:
@@ -266,13 +266,16 @@ def named_for_javac(submission: Submission) -> tuple[Submission, list[Step]]:
 
 
 def jvm(submission: Submission) -> Command:
-    """Return the command of a JVM that uses little memory and one core, and starts fast; it does not say what to run."""
+    """Return the command of a JVM that uses little memory and one core, and starts fast. The caller adds a class."""
     heap = max(submission.spec.heap // MIB, 8) if submission.spec.heap else 128
     return (need("java"), *JAVA_LEAN, f"-Xmx{heap}m")
 
 
 def class_path(submission: Submission, *own: str) -> Command:
-    """Return the option with a Java bot's class path: its `own` entries and the jars in a folder `lib`; () if that is empty."""
+    """Return the option with a Java bot's class path: `own`, then the bot's jars in folders called `lib`.
+
+    Return () if the class path is empty.
+    """
     jars = [name for name in submission.files if name.endswith(".jar") and PurePosixPath(name).parent.name == "lib"]
     return ("-cp", ":".join([*own, *jars])) if own or jars else ()
 
@@ -283,7 +286,7 @@ def java(submission: Submission, *options: str) -> Command:
 
 
 def compiled_to_jar(submission: Submission, *options: str) -> list[Step]:
-    """Return the steps that compile Java into a jar."""
+    """Return the steps that compile a Java bot into `bot.jar`. `options` are for javac."""
     named, renaming = named_for_javac(submission)
     usual = ("-encoding", "UTF-8", "-nowarn", *class_path(submission), "-d", "classes")
     return [
@@ -294,18 +297,18 @@ def compiled_to_jar(submission: Submission, *options: str) -> list[Step]:
 
 
 def class_data(files: frozenset[str]) -> Command:
-    """Return the option of a JVM that uses the class-data archive, if the build created one."""
+    """Return the option with which a JVM uses the class-data archive; () if the build did not create one."""
     return ("-XX:SharedArchiveFile=bot.jsa",) if "bot.jsa" in files else ()
 
 
 def build_java(submission: Submission, question: Command) -> list[Step]:
-    """Compile Java into a jar, and write a class-data archive of the classes that a first question loads."""
+    """Return the steps that compile Java into a jar, and archive the class data that a first question loads."""
     archived = Step((*java(submission, "-XX:ArchiveClassesAtExit=bot.jsa"), *question), optional=True)
     return [*compiled_to_jar(submission), archived]
 
 
 def run_java(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the jar, with its class-data archive if the build created one."""
+    """Return the command that runs the jar, with its class-data archive if the build created one."""
     return java(submission, *class_data(files))
 
 
@@ -340,7 +343,7 @@ STARTER_2 = (
     "import __builtin__, os, sys; __builtin__.exit = __builtin__.quit = sys.exit; sys.stdout = os.fdopen(1, 'w', 1); "
     "del sys.argv[0]; __file__ = sys.argv[0]; execfile(__file__)"
 )
-"""Does the same for Python 2, without the packages of the machine."""
+"""Starts a Python 2 bot with line-buffered output, without the packages of the machine."""
 
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
@@ -362,7 +365,7 @@ def packages(program: str) -> tuple[str, ...]:
 
 
 def run_python(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run a script with line-buffered output."""
+    """Return the command that runs a bot's script, with line-buffered output."""
     return script(submission, submission.spec.entry)
 
 
@@ -381,7 +384,7 @@ def is_python_2(spec: "BotSpec") -> bool:
 def warm_python(submission: Submission, kit: Kit) -> Command:
     """Return the command of an interpreter that forks this bot for every start.
 
-    The cold start's command begins with the same number of words; its other words are the arguments of the fork.
+    The command of a cold start begins with the same number of words. Its further words are the arguments of the fork.
     """
     program = python(submission)
     entry, _ = kit.get("__main__", (submission.spec.entry, ""))
@@ -429,7 +432,10 @@ def python(submission: Submission) -> str:
 
 
 def python_programs(submission: Submission) -> Command:
-    """Return the interpreter that a Python bot needs. If its version is too old, the name contains the version."""
+    """Return the interpreter that a Python bot needs.
+
+    If the installed version is too old, add the required version to the name, so that `missing` reports it.
+    """
     if (
         submission.spec.python.startswith(">=")
         and tool("python3")
@@ -481,12 +487,13 @@ def python_problems(contents: FileTree, name: str, manifest: "BotSpec") -> list[
 
 
 _compile_errors = dict[tuple[str, bytes], bytes]()
-"""What COMPILED has printed, by the program and the SHA-256 of the source: a season loads all its bots before every round."""
+"""The output of COMPILED, by the Python program and the SHA-256 of the source. It is kept because a season loads all
+its bots before every round."""
 MAX_COMPILE_ERRORS = 4096
 
 
 def _compile_error(program: str, source: bytes) -> bytes:
-    """Return the error of a source as JSON; empty if it compiles, or if this could not be found out."""
+    """Return the syntax error of a source as JSON; b"" if it compiles, or if the check failed."""
     key = program, hashlib.sha256(source).digest()
     if key not in _compile_errors:
         root = os.geteuid() == 0
@@ -531,7 +538,10 @@ def can_convert() -> bool:
 
 
 def build_lisp(submission: Submission, _question: Command) -> list[Step]:
-    """Compile for SBCL. A source that does not compile runs as a script. An ASDF system becomes a core."""
+    """Return the steps that compile for SBCL; [] for another Lisp.
+
+    A source that does not compile runs as a script. An ASDF system becomes a core.
+    """
     if submission.spec.compiler not in ("", "sbcl"):
         return []
     bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
@@ -578,7 +588,7 @@ def beside(submission: Submission, name: str) -> str:
 
 
 def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
-    """Run the script with the chosen Lisp and disable its debugger."""
+    """Return the command that runs a bot with the chosen Lisp, without a debugger."""
     match submission.spec.compiler:
         case "ecl":
             return (need("ecl"), "--norc", "--shell", submission.spec.entry)
@@ -592,18 +602,18 @@ def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
 
 
 def run_any(submission: Submission, _files: frozenset[str]) -> Command:
-    """Run the command in `run`, or the single file itself."""
+    """Return the command in `run`, or the command that executes the entry itself."""
     first, *rest = submission.spec.run or (f"./{submission.spec.entry}",)
     return (first if "/" in first else need(first), *rest)
 
 
 def any_programs(submission: Submission) -> Command:
-    """Return the program of the system that `run` names, if any."""
+    """Return the program of the system that `run` names; () if it names none."""
     return (submission.spec.run[0],) if submission.spec.run and "/" not in submission.spec.run[0] else ()
 
 
 def lisp_programs(submission: Submission) -> Command:
-    """Return the Lisp that a bot needs."""
+    """Return the program of the Lisp that a bot needs."""
     return (submission.spec.compiler or LANGUAGES[submission.spec.language].compilers[0],)
 
 
@@ -615,7 +625,7 @@ PACKAGE_OF = {
     "bs4": "beautifulsoup4",
     "dateutil": "python-dateutil",
 }
-"""Packages that are not called like their module."""
+"""The names of packages that differ from the name of their module, by module."""
 
 
 MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
@@ -632,7 +642,7 @@ CARGO = "Cargo.toml"
 
 
 def build_rust(submission: Submission, _question: Command) -> list[Step]:
-    """Compile Rust: a file, or the program of a Cargo package."""
+    """Return the steps that compile Rust: a file, or the program of a Cargo package."""
     if submission.spec.entry == CARGO:
         program = cargo_program(submission)
         moving = 'mv "target/release/$0" bot && rm -r target'
@@ -655,7 +665,7 @@ def cargo_program(submission: Submission) -> str:
 
 
 def build_go(submission: Submission, _question: Command) -> list[Step]:
-    """Compile Go: all files, or the only package `main` of a module."""
+    """Return the step that compiles Go: all files, or the only package `main` of a module."""
     what = submission.spec.sources
     if "go.mod" in submission.files:
         programs = {str(PurePosixPath(name).parent) for name in what if GO_MAIN.search(source_text(submission, name))}
@@ -718,7 +728,7 @@ FUNCTIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 ENVIRONMENTS: Mapping[str, Callable[[str], Mapping[str, str]]] = {"go": go_environment, "haskell": haskell_libraries}
-"""The variables of a build, by the name of the language."""
+"""Functions that return the environment variables of a build, given its temporary folder, by the language's name."""
 
 
 def _row(name: str, facts: Mapping[str, Any]) -> Language:
@@ -768,12 +778,15 @@ def language_of(suffix: str) -> Language:
 
 
 def fallback_language(suffix: str) -> Language:
-    """Return the language of a file that the kernel cannot run, by its suffix; ANY if it may be none."""
+    """Return the language of a file that the kernel cannot run, by its suffix; ANY if no language has this suffix."""
     return next((row for row in LANGUAGES.values() if suffix in row.fallback_suffixes), ANY)
 
 
 def language_called(name: str) -> Language | None:
-    """Return the language of a name: its own, a suffix of its sources, or one of its programs: "js", "c++", "sbcl"."""
+    """Return the language with a name: "rust", "js" (a suffix of its sources), "c++" or "sbcl" (one of its programs).
+
+    Return None if there is none.
+    """
     rows = LANGUAGES.values()
     by_tool = (row for row in rows if f".{name}" in row.suffixes or name in (*row.programs[-1:], *row.compilers))
     return LANGUAGES.get(name) or next(by_tool, None)
@@ -802,7 +815,7 @@ HOME_FOLDERS = (
 
 
 def in_a_home_folder(name: str) -> str:
-    """Return the path of a program outside the folders that sandboxes show, for a hint; "" if there is none."""
+    """Return the path of a program in folders that sandboxes do not show, for a hint; "" if there is none."""
     found = shutil.which(name)
     if found is None:
         home = Path.home()

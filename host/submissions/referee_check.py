@@ -1,4 +1,4 @@
-"""Checks a referee: plays random tables in several processes, compares every byte, and says in plain words what is wrong."""
+"""Checks a referee: plays random tables in several processes, compares every byte, and reports what is wrong."""
 
 import gzip
 import re
@@ -33,7 +33,7 @@ from protocols.wire import MAX_LINE_BYTES, Answer, Fault, FaultKind, Move, read_
 
 MAX_TABLES = 100
 PARALLEL = 8
-SECOND_APART_S = 1.1  # between the starts of two processes, so that a referee that reads the clock in seconds differs
+SECOND_APART_S = 1.1  # seconds between the starts of two processes, so that a clock in whole seconds makes a difference
 FIRST_RUN_S = 3.0  # seconds after which the first run opens no more tables; the others play the same tables
 RUN_TIMEOUT_S = 60.0
 FAULTS = (FaultKind.TIMEOUT, FaultKind.CRASH, FaultKind.UNREADABLE, FaultKind.FLOOD, FaultKind.BENCHED)
@@ -60,7 +60,7 @@ class Finding(NamedTuple):
 
 
 class RefereeReport(NamedTuple):
-    """The findings of `check` about a referee."""
+    """Report of `check` about a referee."""
 
     game: str
     language: str
@@ -97,7 +97,7 @@ class RefereeReport(NamedTuple):
 
 
 class Run(NamedTuple):
-    """How to play the tables of a check in one process."""
+    """Plan for one process that plays the tables of a check."""
 
     tables: Sequence[int]  # in the order in which they are opened, from 1
     parallel: int = 1
@@ -107,12 +107,12 @@ class Run(NamedTuple):
 
 @dataclass
 class Played:
-    """What a referee has said in one process."""
+    """The output of a referee in one process, the answers that it received, and counts of both."""
 
     said: defaultdict[int, bytes] = field(default_factory=lambda: defaultdict(bytes))
-    """By table: its lines, with another number in the place of the table's."""
+    """The lines that the referee wrote, by table of the check. In them, 0 replaces the number of the table."""
     answers: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """By table: the answers that it was given."""
+    """The answers that the referee received, as text, by table of the check."""
     decisions: int = 0
     illegal: Counter[str] = field(default_factory=Counter)  # illegal moves by verb
     moves: Counter[str] = field(default_factory=Counter)  # all moves by verb
@@ -139,9 +139,10 @@ class Bench:
         ]
 
     async def play(self, run: Run, until: float = float("inf")) -> Played:
-        """Play tables in a fresh process. Raise SourceFailed if the referee fails, or if a table does not end.
+        """Play tables in a fresh process. Return the output of the referee.
 
-        After the time `until` no table is opened any more.
+        Open no table after `until`, a time of `time.monotonic`. Raise SourceFailed if the referee fails, or if the run
+        takes longer than RUN_TIMEOUT_S.
         """
         with trio.move_on_after(RUN_TIMEOUT_S):
             async with referee_source(self._program, self._place) as source:
@@ -150,7 +151,7 @@ class Bench:
         raise SourceFailed(f"did not end its tables within {RUN_TIMEOUT_S:g} s")
 
     def opened(self, table: int, number: int) -> Opened:
-        """Return a table of the check. Its rules and its luck follow from `table`."""
+        """Return a table of the check, to be opened as `number`. Its rules and its luck depend on `table` only."""
         rules = self._rules[(table - 1) % len(self._rules)]
         bots = tuple(f"bot {seat}" for seat in range(rules.seats))
         return Opened(number, TableSetup(bots, rules, f"check/{table}"), ROOT)
@@ -166,7 +167,7 @@ class _Tables:
         self._played = Played()
 
     async def play(self, until: float) -> Played:
-        """Play the tables."""
+        """Play the tables of the run, but open none after the time `until`. Return the output of the referee."""
         self._source.watched, heard = True, self._source.heard
         began = time.monotonic()
         open_tables: dict[int, Step] = {}
@@ -200,14 +201,14 @@ class _Tables:
         return played
 
     def _drops(self, number: int) -> bool:
-        """Return whether a table is dropped now: of a run with faults every fourth, after some answers."""
+        """Return whether to drop a table now, and count it. A run with faults drops one in four, after some answers."""
         if not self._run.faults or number % 4 or len(self._given(number)) < number // 4 % 5:
             return False
         self._played.dropped += 1
         return True
 
     def _given(self, number: int) -> list[str]:
-        """Return the answers that an open table was given."""
+        """Return the list of the answers given at an open table so far."""
         return self._played.answers[number - self._run.offset]
 
     def _answer(self, number: int, view: Any) -> Answer:
@@ -242,7 +243,7 @@ async def check_referee(folder: Path, level: Level, place: str, took: Callable[[
 
 
 async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem], where: str) -> None:
-    """Play the runs of a check, and add what they show."""
+    """Play the runs of a check. Append the results to `findings` and `problems`."""
 
     def failed(words: str, code: str, message: str, evidence: str, hint: str) -> None:
         findings.append(Finding("✗", words))
@@ -318,7 +319,7 @@ FOREIGN_HINTS = {
 
 
 def first_difference(first: Played, again: Played) -> str:
-    """Return where two runs differ for the first time, with both sides; "" if they are equal."""
+    """Return the first difference between the outputs of two runs, as text with both sides; "" if they are equal."""
     for table in sorted({*first.said, *again.said}):
         one, other = first.said.get(table, b""), again.said.get(table, b"")
         if one == other:
@@ -340,12 +341,12 @@ def first_difference(first: Played, again: Played) -> str:
 
 
 def _shown(said: bytes) -> str:
-    """Return what a process wrote, for people."""
+    """Return the last 1000 bytes of a process's output, on one line, for people."""
     return one_line(said[-1000:].decode(errors="replace"))
 
 
 def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
-    """Yield what is worth knowing of a referee that plays."""
+    """Yield further findings about a referee without problems: its longest line, its speed, and what is not checked."""
     if first.longest <= MAX_LINE_BYTES:
         yield Finding("✓", f"lines stay below 4 KiB (longest {first.longest} bytes)")
     else:
@@ -370,7 +371,7 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
 
 
 class FailedTable(msgspec.Struct):
-    """What a bundle of an undecided fixture has (docs/export.md), as far as it is needed to play its table again."""
+    """Fields of an undecided fixture's bundle (docs/export.md): those that are needed to play its table again."""
 
     schema: str
     rules: dict[str, Any]
@@ -382,7 +383,7 @@ class FailedTable(msgspec.Struct):
 
 
 class ReplayReport(NamedTuple):
-    """What a referee and the host have said to each other at the table of a bundle, and how it ended."""
+    """Report of a table of a bundle that was played again: the lines between host and referee, and the problems."""
 
     game: str
     table: str
@@ -391,7 +392,7 @@ class ReplayReport(NamedTuple):
 
     @property
     def accepted(self) -> bool:
-        """Whether the referee does not fail."""
+        """Whether the referee did not fail again."""
         return not self.problems
 
     def json(self) -> dict[str, Any]:
@@ -428,7 +429,7 @@ def read_failed_table(path: Path) -> FailedTable:
 
 
 async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> ReplayReport:
-    """Give a referee the answers of a table at which it has failed, and return what was said.
+    """Give a referee the answers of a table at which it has failed. Return the lines between host and referee.
 
     Raise UserError if the referee does not load or build, or if the bundle is of another game.
     """
@@ -459,7 +460,7 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
 
 
 async def _replay(source: RefereeSource, opened: Opened, answers: Sequence[Answer], lines: list[str]) -> None:
-    """Open a table, and give it the answers as it asks for them. Add what was said to the lines."""
+    """Open a table, and give the answers to its requests in order. Append all lines that are exchanged to `lines`."""
     said, given = (await source.advance([opened], {}, ()))[opened.number], 0
     _add_lines(source, lines)
     while said.requests and given + len(said.requests) <= len(answers):
@@ -470,7 +471,7 @@ async def _replay(source: RefereeSource, opened: Opened, answers: Sequence[Answe
 
 
 def _add_lines(source: RefereeSource, lines: list[str]) -> None:
-    """Add what was written and read since the last call to the lines."""
+    """Append to `lines` what the host wrote (`> `) and the referee wrote (`< `) since the last call."""
     lines += [f"> {_first(line)}" for data in source.written for line in data.splitlines()]
     lines += [f"< {_first(message.raw)}" for message in source.heard]
     source.written.clear()
@@ -483,6 +484,6 @@ def _first(line: bytes) -> str:
 
 
 def refused(error: UserError, place: str, seconds: float) -> RefereeReport:
-    """Return the report about a folder that does not load or build."""
+    """Return the report about the folder of a referee that does not load or build."""
     findings = (Finding("✗", "builds and starts"),)
     return RefereeReport(Path(place).name or place, "?", place, findings, tuple(error.problems), seconds)

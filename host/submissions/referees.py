@@ -1,4 +1,4 @@
-"""Finds and builds the program of a referee: the folder with its game.toml, and what its keys say of the program."""
+"""Finds and builds the program of a referee, from the folder with its game.toml."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ TOURNAMENT_FILE = "croupier.toml"
 
 
 def referee_limits(file: GameFile) -> Limits:
-    """Return the limits of a referee's process. `move` is its patience."""
+    """Return the limits of a referee's process. Its `move` is the key `patience` of game.toml."""
     asked = file.limits
     return Limits(
         move=file.patience,
@@ -45,23 +45,26 @@ def referee_limits(file: GameFile) -> Limits:
 
 
 def is_complete(game: Game) -> bool:
-    """Return whether all files are here without which the referee of a game can neither be built nor run."""
+    """Return whether no file is missing in a game's folder that its referee needs to be built or run."""
     folder = Path(ref_of(game).folder)
     return not _missing(folder, load_referee_game(folder).file)
 
 
 def _missing(folder: Path, file: GameFile) -> str:
-    """Return the program or jar of `run` that is not in the folder, or the name of a game without any program; "" for none."""
+    """Return the first program or jar in `run` that is not in the folder; "" if all are there.
+
+    If the folder contains nothing but game.toml, return the name of the game.
+    """
     words = [] if file.build else [word for each in file.run for word in each.split(":")]
     lost = [word for word in words if word.startswith("./") or word.endswith(".jar") if not (folder / word).is_file()]
     return lost[0] if lost else "" if any(path.name != GAME_FILE for path in folder.iterdir()) else file.name
 
 
 def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
-    """Return the game of a folder and its program, not built yet. Raise UserError with all problems of the folder."""
+    """Return the game in a folder, and its referee as a submission, not built. Raise UserError with all problems."""
     known = load_referee_game(folder)
     missing = _missing(folder, known.file)
-    if missing and missing not in known.file.run[:1]:  # of that, `described` says more
+    if missing and missing not in known.file.run[:1]:  # `described` reports the first word, with a better hint
         hint = f"restore the file that `game` in {TOURNAMENT_FILE}, or `run` in {GAME_FILE}, names"
         raise UserError(
             [Problem("C018", missing, f"the program of the game {known.file.name} is not here", hint=hint)], 3
@@ -92,9 +95,9 @@ def load_referee(folder: Path) -> tuple[RefereeGame, Submission]:
 
 
 def referee_hash(game: Game) -> str:
-    """Return the hash of all from which the referee of a game is built; "" for a game without one. Nothing is built.
+    """Return the hash of everything from which a game's referee is built, without building it; "" if it has no referee.
 
-    Its limits are no part of it: what follows from the answers is the same wherever the program has room enough.
+    The limits of the referee are not part of the hash: if they are sufficient, they do not change what it does.
     """
     known = ref_of(game)
     if not known.has_referee:
@@ -118,14 +121,17 @@ async def build_referee(folder: Path, level: Level, *, force: bool = False) -> B
 
 
 def adapter_files(file: GameFile) -> list[File]:
-    """Return the files of the adapter that a game.toml names, as they lie beside the files of the program."""
+    """Return the files of the adapter that a game.toml names, with their paths in the program's folder; [] for none."""
     kit = sample_bots.folder() / "adapters" / "referee"
     names = sorted(kit.glob("*.py")) if file.adapter else []
     return [File(f"{ADAPTER_FOLDER}/{path.name}", executable=False, content=path.read_bytes()) for path in names]
 
 
 async def prepare_referee(game: Game, level: Level) -> Game:
-    """Build the referee of a game that has one. Return the game that plays with it."""
+    """Build the referee of a game that has one. Return the game with the built referee.
+
+    If game.toml has no edge cases, also ask the referee for a first question, which takes their place.
+    """
     folder = Path(ref_of(game).folder)
     built = await build_referee(folder, level)
     loaded = load_referee_game(folder)
@@ -134,7 +140,10 @@ async def prepare_referee(game: Game, level: Level) -> Game:
 
 
 async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> View:
-    """Return the first question of a table, from a referee whose game.toml has no edge cases. Raise UserError if it fails."""
+    """Start a referee and return the view of its first question at a table; () if it asks nothing.
+
+    Raise UserError (exit code 4) if the referee fails.
+    """
     rules = next(iter(known.game.presets.values()))
     setup = TableSetup(tuple(f"bot {number}" for number in range(rules.seats)), rules, "check/1")
     async with running_monitor() as monitor:

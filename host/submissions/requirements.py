@@ -138,7 +138,7 @@ def stage(wheels: Path, staged: Path) -> None:
 
 
 def unpacking(submission: Submission) -> list[Step]:
-    """Return the build step that unpacks the wheels inside the sandbox."""
+    """Return the build step that unpacks the wheels inside the sandbox; [] if the bot requires no packages."""
     if not submission.spec.requires:
         return []
     options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
@@ -147,5 +147,5 @@ def unpacking(submission: Submission) -> list[Step]:
 
 
 def environment(submission: Submission) -> dict[str, str]:
-    """Return the variables with which Python finds the unpacked packages."""
+    """Return the environment variables with which Python finds the unpacked packages."""
     return {"PYTHONPATH": FOLDER} if submission.spec.requires else {}

@@ -44,11 +44,11 @@ def pascal(name: str) -> str:
 
 
 CODE_IN_COMMENTS = re.compile(r"\*(?=/)|\?(?=[?>])|-(?=\})")
-"""The first character of what ends a comment in a language, or joins it with the next line."""
+"""The first character of each text that ends a comment in some language, or joins the comment with the next line."""
 
 
 def in_comment(text: str) -> str:
-    """Return a text that may be a stranger's for a comment or a docstring: no language reads any of it as code."""
+    """Return an untrusted text, changed for a comment or a docstring: no language reads a part of it as code."""
     return CODE_IN_COMMENTS.sub(r"\g<0> ", one_line(text).replace("\\", "/").replace('"', "'"))
 
 
@@ -87,7 +87,10 @@ def template_fields(game: Game) -> dict[str, TemplateField]:
 
 
 def _kind_of(values: Sequence[object]) -> str:
-    """Return how a starter bot reads a field of any type, by its values in the edge cases: a referee does not say more."""
+    """Return the way in which a starter bot reads a field of unknown type, as in FIELD_KINDS.
+
+    A referee does not state the types of fields, so the values of the field in the edge cases decide.
+    """
     if all(type(value) is int for value in values):
         return FIELD_KINDS[int]
     if all(isinstance(value, tuple) for value in values):
