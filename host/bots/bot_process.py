@@ -16,7 +16,7 @@ Allows = Callable[[View, Move], bool]
 
 
 def any_move(_view: View, _move: Move) -> bool:
-    """Return True."""
+    """Return True, so no move is refused."""
     return True
 
 
@@ -32,7 +32,7 @@ class BotContext(NamedTuple):
     stderr_reader: StderrReader
     stderr_log: StderrLog
     used: ProcessTotals = ProcessTotals()  # by its earlier sandboxes in this fixture
-    allows: Allows = any_move  # says what `retries` refuses
+    allows: Allows = any_move  # a bot with retries is asked again after any other move
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables of a process that is started now. A bot with a time bank gets the time left in it."""
@@ -60,7 +60,7 @@ class PolledProcess(Protocol):
         ...
 
     def read_available(self, now: float) -> bool:
-        """Read the output available now; return whether that ends the batch."""
+        """Read the output available at the time `now`; return whether the batch is over after that."""
         ...
 
 
@@ -69,13 +69,13 @@ class BotProcess(Protocol):
 
     stderr_log: StderrLog
     is_timed: bool
-    """Whether the processor time of each answer at the first tables is wanted."""
+    """Whether the processor time of each answer at the first tables must be measured."""
 
     @property
     def quick(self) -> Callable[[HasQuestion], QuickAnswer | None] | None:
-        """Return what asks a process one question that is alive, idle and asked one table at a time; else None.
+        """Return a function that asks one question quickly; None if the process is not alive, idle and suited for that.
 
-        It returns the answer if it comes at once; if it returns None, call `finish`.
+        The function returns the answer if it arrives immediately. If the function returns None, call `finish`.
         """
         ...
 
@@ -85,7 +85,10 @@ class BotProcess(Protocol):
         ...
 
     def send(self, batch: Batch) -> PolledProcess | None:
-        """Take the next batch. Return the process if it already has the questions, None if `finish` must start or prepare one."""
+        """Take the next batch. Return the process if the questions have been written to it.
+
+        Otherwise return None: `finish` does the rest.
+        """
         ...
 
     async def finish(self) -> BatchResult:
@@ -97,9 +100,12 @@ class BotProcess(Protocol):
         ...
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the ends of the standard error of the process. If each question has its own, the last one for the table."""
+        """Return the start and the end of the standard error of the process.
+
+        If each question has its own process, return those of the last question at the table.
+        """
         ...
 
     async def shut_down(self, patience: float) -> None:
-        """End the process. It has `patience` seconds to exit by itself."""
+        """End the process. Give it `patience` seconds to exit by itself first."""
         ...

@@ -59,7 +59,7 @@ class SpinPolicy:
         self.pause = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
 
     def seconds(self) -> float:
-        """Return the seconds to poll without sleeping: 0 during a pause, of which each call counts down one poll."""
+        """Return the seconds to poll without sleeping: 0 during a pause. Each call shortens the pause by one poll."""
         if not self.pause:
             return SPIN_S
         self.pause -= 1

@@ -17,13 +17,14 @@ from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind, View
 
 MIN_MEASURED_WAIT_S = 0.02
-"""Seconds after which the waits of a process are measured that was forked ahead, and between two looks at one with a bank."""
+"""Seconds until the host begins to measure the waits of a process that was forked before its question, and seconds between
+two looks at a process with a bank."""
 
 
 def question_too_long(bot: BuiltBot, view: View) -> str:
-    """Return why a question cannot be the arguments of a process; "" if it can, or if the bot reads its questions.
+    """Return why a question cannot be the arguments of a process; "" if it can, or if the bot reads questions from a pipe.
 
-    Such a question is the fault of its game.
+    A question that is too long is the fault of the game.
     """
     if PROTOCOLS[bot.spec.protocol].persistent:
         return ""
@@ -64,7 +65,7 @@ class OneShot:
         self._questions = batch.questions
 
     async def finish(self) -> BatchResult:
-        """Return the results of the batch, in order. After a fault the rest is not asked."""
+        """Return the results of the batch, in order. After a fault, later questions are not asked."""
         result = self._result = BatchResult.empty()
         self._stderr.clear()
         for question in self._questions:
@@ -154,10 +155,10 @@ class OneShot:
         return fault
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the standard error of the table's question in the last batch: the ends of it."""
+        """Return the start and the end of the standard error of the table's question in the last batch, or b""."""
         return self._stderr.get(table, b"")
 
     async def shut_down(self, _patience: float) -> None:
-        """End the fixture: wait until all its processes are gone."""
+        """Wait until all killed processes are gone, because the fixture has ended."""
         await self._control.reap()
         self._clock.forget()

@@ -1,10 +1,10 @@
 """Runs a bot whose process stays alive between questions. Batches of questions and answers go through pipes.
 
-How it works. A batch goes one road: `send` writes it if the process can take it now, `finish` starts or prepares a process
-otherwise, waits for what is due, and returns the results. The state of the process is that of conversation.py, and what
-its output means says batch_state.py. `quick` is the short cut for one question to a process that is alive and idle: a
-write, a wait and a read; nothing is created that is needed only later. It leaves the short cut for the road wherever an
-answer is not a known one that comes at once.
+How it works. Each batch takes two calls. `send` writes the batch if the process is ready for it. `finish` starts or prepares
+a process if `send` has not written the batch, waits for the answers that are due, and returns the results. conversation.py
+has the state of the process; batch_state.py says what its output means. `quick` is a faster way for one question to a
+process that is alive and idle: a write, a wait and a read, without any object that is needed only later. If the answer does
+not arrive immediately, or is not a cached move, `quick` returns None, and `finish` does the rest.
 """
 
 import os
@@ -35,7 +35,7 @@ from protocols.wire import Fault, FaultKind, Move
 
 
 class PersistentProcess:
-    """Asks one process at a time. A fault kills it, and the next batch starts a new one."""
+    """Asks one process at a time. A fault kills the process, and the next batch starts a new one."""
 
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
@@ -45,7 +45,7 @@ class PersistentProcess:
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._child: AskedProcess | None = None  # the last process; it may be closed
         self._batch, self._table_ids = BatchState(self._reader), TableIds(protocol)  # of the process
-        self._violation: Violation | None = None  # in the batch, or since the last one
+        self._violation: Violation | None = None  # in the batch, or since the last batch
         self._input = InputState.UNKNOWN  # of a process that was late
         self._table = 0  # the table of a process that lives for one table
         self._questions: Sequence[HasQuestion] = ()
@@ -69,7 +69,7 @@ class PersistentProcess:
 
     @property
     def output(self) -> int:
-        """Return the descriptor of its answers."""
+        """Return the descriptor from which the answers are read."""
         return self._alive.output
 
     @property
@@ -83,7 +83,7 @@ class PersistentProcess:
         return self._child
 
     def _exchange(self, question: HasQuestion) -> QuickAnswer | None:
-        """Ask one question. Return the answer if it comes soon and is a known move; else None: call `finish`."""
+        """Ask one question. Return the answer if it arrives soon and is a cached move; else None: call `finish`."""
         child, monitored = self._alive, self._context.monitored
         if monitored.limit_exceeded or child.poll(0):  # it has written before it was asked
             self._questions = (question,)
@@ -114,7 +114,10 @@ class PersistentProcess:
         return None
 
     def send(self, batch: Batch) -> "PersistentProcess | None":
-        """Take the next batch. Return itself if the process already has the questions, None if `finish` must prepare one."""
+        """Take the next batch. Return this object if all questions are written to the process and its output can be polled.
+
+        Otherwise return None: `finish` does the rest.
+        """
         self._questions, child, clock = batch.questions, self._child, self._clock
         if batch.questions:
             clock.take(batch.questions[0])
@@ -128,7 +131,7 @@ class PersistentProcess:
         return None if child.unsent or child.output >= MAX_SELECTABLE else self
 
     async def finish(self) -> BatchResult:
-        """Return the results of the batch, in order. After a fault that ends the process the rest is not asked."""
+        """Return the results of the batch, in order. After a fault that ends the process, later questions have no result."""
         if self._result is None:
             failed = await self._prepare()
             if failed is not None:
@@ -142,7 +145,7 @@ class PersistentProcess:
         return await self._conclude(child)
 
     async def _prepare(self) -> Outcome | None:
-        """Prepare a process for questions. If that fails, return the outcome of the first question; else None."""
+        """Prepare a process for the batch. Return None, or if that fails, the outcome of the first question."""
         child = self._child if self._child is not None and self._child.is_open else None
         if child is None:
             await self._control.reap()
@@ -161,7 +164,7 @@ class PersistentProcess:
         return None
 
     def _has_served(self, child: AskedProcess | None, table: int) -> bool:
-        """Return whether the life of a process is over before a question of this table."""
+        """Return whether the lifetime of a process is over, so that it must not be asked a question of this table."""
         if child is not None and (self._lifetime == "question" or self._batch.has_ended):
             return True
         return self._lifetime == "table" and table != self._table
@@ -212,7 +215,10 @@ class PersistentProcess:
         child.ask(data)
 
     def _open_batch(self, usage_before: float | None, tables: Sequence[int]) -> None:
-        """Open a batch whose results are collected. `usage_before` is the processor time before it, if it is measured."""
+        """Open a batch without results: one question for each of these table numbers.
+
+        `usage_before` is the processor time before the batch in seconds, None if it is not measured.
+        """
         self._usage_before, self._result = usage_before, BatchResult.empty()
         self._batch.expect(tables)
 
@@ -224,7 +230,7 @@ class PersistentProcess:
         return self._batch.state is not WAITING
 
     def _receive(self, events: BatchEvents, now: float) -> None:
-        """Store answers and their raw bytes, which were read at the time `now`, and the violation."""
+        """Store the answers, the raw bytes and the violation from output that was read at the time `now`."""
         result = self._result
         new_answers, new_raws, self._violation = events
         assert result is not None, "a process is asked before its answers are read"
@@ -249,7 +255,7 @@ class PersistentProcess:
             self._receive(self._batch.receive(data), time.perf_counter())
 
     async def _conclude(self, child: AskedProcess) -> BatchResult:
-        """Return the results of the batch."""
+        """Check the limits a last time, and return the results of the batch. After a violation, kill the process."""
         result, monitored = self.answered(), self._context.monitored
         limit = monitored.final_check(time.perf_counter() - self._clock.asked)
         if self._violation is None:
@@ -277,7 +283,7 @@ class PersistentProcess:
         return self._result or BatchResult.empty()
 
     async def _fail(self, child: AskedProcess, wall: float) -> Outcome:
-        """Kill the process; return the outcome of the first question without an answer. Its violation counts against that."""
+        """Kill the process because of its violation. Return the outcome of the first question without an answer."""
         self.quick = None
         clock, monitored, violation = self._clock, self._context.monitored, self._violation
         assert violation is not None
@@ -290,7 +296,7 @@ class PersistentProcess:
         except KeeperDied:
             if has_ended and limit is None:
                 raise
-            ended = LOST  # that its keeper has died as well does not excuse what the bot did
+            ended = LOST  # the violation counts even if the keeper has died as well
         crashed = ended.status != 0 and not ended.stopped
         fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
         cpu = ended.cpu if is_unanswered else monitored.cost(ended.cpu)
@@ -301,11 +307,11 @@ class PersistentProcess:
         return outcome
 
     def stderr_tail(self, _table: int) -> bytes:
-        """Return the standard error of the process so far: the ends of it."""
+        """Return the start and the end of the standard error of the process so far."""
         return self._child.stderr.tail() if self._child is not None else b""
 
     async def shut_down(self, patience: float) -> None:
-        """Close the input of the process, wait at most `patience` seconds until it exits, and kill everything."""
+        """Close the input of the process, wait at most `patience` seconds until it exits, and kill what is left of it."""
         child, self.quick = self._child, None
         if child is None or not child.is_open:
             await self._control.reap()

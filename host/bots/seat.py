@@ -45,7 +45,7 @@ from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
-if TYPE_CHECKING:  # only bots that ask models need the first, and the other imports this module
+if TYPE_CHECKING:  # only bots that ask models need calling_clock and relay, and storing_seat imports this module
     from host.bots.calling_clock import ModelBudget
     from host.bots.storing_seat import SeatStore
     from host.relay.relay import Exchanges
@@ -58,15 +58,15 @@ POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task cos
 
 
 Restart = Callable[[HostFailure], Awaitable[BotProcess | None]]
-"""Prepares a new process after a failure of the host. Returns None if the failure counts as a fault of the bot. Raises it
-if the bot cannot be restarted."""
+"""Prepares a new process after a failure of the host. Returns None if the failure counts as a fault of the bot. Raises the
+failure if the bot cannot be restarted."""
 
 
 class Seat:
     """A bot at the tables of one fixture. It counts faults, stores evidence, and benches the bot after too many faults.
 
-    After a failure of the host the bot gets a new process in a new sandbox, which is asked only what is open. Every answer
-    that the bot has given stands, so a bot that causes such a failure cannot take back an answer.
+    After a failure of the host, the bot gets a new process in a new sandbox. The seat asks this process only the questions
+    that have no answer yet, so a bot that causes such a failure cannot take back an answer.
     """
 
     def __init__(
@@ -77,31 +77,31 @@ class Seat:
         bank: TimeBank | None,
         budget: "ModelBudget | None" = None,
     ) -> None:
-        """`budget` is that of a bot that asks models."""
+        """`budget` counts what a bot uses of its models; None if the bot asks none. `bank` is None if the bot has none."""
         self.bot, self.benched, self._budget = bot, False, budget
-        self.has_lost_sandbox = False  # through the fault of its bot
+        self.has_lost_sandbox = False  # whether the bot is to blame that it has no sandbox any more
         self._process, self._restart, self._bank = process, restart, bank
         self._encode, self.notes = PROTOCOLS[bot.spec.protocol].encode, Notes(PROTOCOLS[bot.spec.protocol])
         self._questions: Sequence[HasQuestion] = ()
         self.faults: Counter[str] = Counter()
         self.evidence: list[Evidence] = []
         self._times: list[tuple[int, int, float, float]] = []  # table, number, wall and cpu in seconds; see `times`
-        self._given: Sequence[tuple[Sequence[HasQuestion], BatchResult]] = ()  # the answers to the last batch
+        self._given: Sequence[tuple[Sequence[HasQuestion], BatchResult]] = ()  # the last batch in pieces
         self._slowest: Evidence | None = None
         self._slowest_wall = -1.0
-        self._quick: QuickAnswer | None = None  # the last answer that came at once to `ask_one`
-        self._quick_walls: list[float] = []  # of answers to `ask_one` that have not been counted yet
+        self._quick: QuickAnswer | None = None  # the last answer that arrived immediately in `ask_one`
+        self._quick_walls: list[float] = []  # seconds of such answers that have not been counted yet
         self._wall = 0.0
         self._walls = [0] * WALLS
 
     @property
     def bank_times(self) -> Sequence[BankTime]:
-        """Return what was left in the bot's time bank at each question; nothing if it has none."""
+        """Return the time left in the bot's time bank at each question; () if it has no bank."""
         return self._bank.times if self._bank is not None else ()
 
     @property
     def times(self) -> list[Timing]:
-        """Return the times of the first decisions. They are rounded here, all at once: that is four times as fast."""
+        """Return the times of the first decisions, in microseconds. To convert them together is four times as fast."""
         return [
             new_tuple(Timing, (table, number, int(wall * 1e6 + 0.5), int(cpu * 1e6 + 0.5)))
             for table, number, wall, cpu in self._times
@@ -109,11 +109,14 @@ class Seat:
 
     @property
     def stderr(self) -> list[tuple[Asked, bytes]]:
-        """Return the end of the bot's standard error, by table."""
+        """Return the stored pieces of the bot's standard error, each with its table, the earliest first."""
         return self._process.stderr_log.tails
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return the ends of the standard error of the process. If each question has its own, the last one for the table."""
+        """Return the start and the end of the standard error of the process.
+
+        If each question has its own process, return those of the last question at the table.
+        """
         return self._process.stderr_tail(table)
 
     async def ask(self, batch: Batch) -> list[Answer]:
@@ -139,20 +142,21 @@ class Seat:
         return move
 
     def _send(self, batch: Batch) -> PolledProcess | None:
-        """Start a batch (see `ask_all`). Return the process if it already has the questions."""
+        """Start a batch (see `ask_all`). Return the process if the questions have been written to it, otherwise None."""
         for question, move in batch.illegal:
             self._store_evidence(question, self._outcome_at(question.table, move), FaultKind.ILLEGAL, "")
         self._questions = batch.questions
         return None if self.benched else self._begin(batch)
 
     def _begin(self, batch: Batch) -> PolledProcess | None:
-        """Give a batch to the process. Return the process if it already has the questions."""
+        """Pass a batch to the process. Return the process if the questions have been written to it, otherwise None."""
         return self._process.send(batch)
 
     async def _finish(self) -> list[Answer]:
-        """Return the answers to the batch that was sent. After a fault that ends a process, ask the rest again.
+        """Return the answers to the batch that was sent, in order.
 
-        Ask what is open again also after a failure of the host. Raise HostFailure if this seat cannot do that.
+        After a fault that ends a process, or a failure of the host, ask a new process the questions that have no answer
+        yet. Raise HostFailure if this seat cannot have a new process.
         """
         questions = self._questions
         answers: list[Answer] = []
@@ -173,7 +177,10 @@ class Seat:
         return answers
 
     async def _next_result(self, questions: Sequence[HasQuestion], *, is_begun: bool) -> BatchResult:
-        """Return the results of open questions up to a fault that ends a process, or a failure of the host."""
+        """Return the results of open questions up to a fault that ends a process, or a failure of the host.
+
+        `is_begun` is whether the batch has been passed to the process.
+        """
         if not is_begun:
             self._process.send(Batch(questions))
         try:
@@ -182,7 +189,7 @@ class Seat:
             return await self._after(failure, questions)
 
     async def _after(self, failure: HostFailure | KeeperOutOfMemory, questions: Sequence[HasQuestion]) -> BatchResult:
-        """Return the results before a failure, and a fault if the bot is charged for it; else restart the bot."""
+        """Return the results before a failure. If the bot is charged for the failure, add a fault, else restart the bot."""
         result, kind = self._process.answered(), FaultKind.MEMORY
         if isinstance(failure, HostFailure):
             failure.bot, failure.table = self.bot.name, questions[len(result.answers)].table
@@ -195,7 +202,7 @@ class Seat:
         return result._replace(failed=Outcome(Fault(kind), ended=str(failure)))
 
     def _outcome_at(self, table: int, move: Answer) -> Outcome:
-        """Return the outcome of the last question at a table. Its move has turned out to be illegal."""
+        """Return the outcome of the last question at a table. `move` is its answer, which has turned out to be illegal."""
         if not self._given and self._quick is not None:
             _, raw, wall, cpu = self._quick
             return Outcome(move, raw.removesuffix(b"\n"), wall, cpu)
@@ -229,7 +236,7 @@ class Seat:
         return self._process.totals.retries
 
     def model_costs(self) -> dict[str, ModelCost]:
-        """Return what the bot has used of each model in the fixture so far. Models that it has not used are left out."""
+        """Return the bot's usage of each model in the fixture so far, by name. Models that it has not used are left out."""
         used = self._budget.uses if self._budget is not None else {}
         return {
             model.name: ModelCost(*used[model.name], money=model.cost(used[model.name]))
@@ -242,7 +249,10 @@ class Seat:
         return [*self.evidence, *([self._slowest] if self._slowest else [])]
 
     def _record(self, questions: Sequence[HasQuestion], result: BatchResult) -> None:
-        """Count the answers of a batch. It may have a hundred; few are a fault or the slowest, so it works on columns."""
+        """Count the answers of a batch, and store their times and evidence.
+
+        A batch may have a hundred answers, of which few are faults or the slowest one, so this works on whole lists.
+        """
         walls, count = result.walls, len(result.answers)
         waits = [wall for wall in walls if wall]  # all others arrived together with the answer before
         self._walls[0] += count - len(waits)
@@ -267,7 +277,7 @@ class Seat:
                     self._count_fault(question, Outcome(answer, raw, wall), answer)
 
     def _count_walls(self, walls: Sequence[float]) -> None:
-        """Count answers that took these numbers of seconds."""
+        """Count answers by the seconds that they took."""
         self._wall += sum(walls)
         for bits in map(int.bit_length, [int(wall * 1e6) for wall in walls]):  # half the time of `min` for each answer
             self._walls[bits if bits < WALLS else WALLS - 1] += 1
@@ -329,10 +339,10 @@ class Seat:
 
 
 async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
-    """Ask every seat its batch, all at once; return the answers. Write all batches, poll all processes, finish each seat.
+    """Ask every seat its batch, all at the same time. Return the answers by seat, in the order of the questions.
 
-    Raise HostFailure if croupier or the machine has failed and a seat cannot restart its bot, UserError (exit code 6) if
-    this machine cannot create a sandbox any more.
+    First write all batches, then poll all processes, then finish each seat. Raise HostFailure if croupier or the machine has
+    failed and a seat cannot restart its bot. Raise UserError (exit code 6) if this machine cannot create a sandbox any more.
     """
     answers: dict[Seat, list[Answer]] = {}
     polled: dict[Seat, PolledProcess] = {}
@@ -358,7 +368,7 @@ async def ask_all(batches: Mapping[Seat, Batch]) -> dict[Seat, list[Answer]]:
 
 
 async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answer]]) -> None:
-    """Wait for the answers of several seats. If several fail, raise the failure of the first."""
+    """Wait for the answers of several seats, and add them to `answers`. If several fail, raise the failure of the first one."""
     failures: dict[Seat, HostFailure | UserError] = {}
 
     async def finish(seat: Seat) -> None:
@@ -376,7 +386,7 @@ async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answe
 
 
 def _poll(processes: Collection[PolledProcess]) -> None:
-    """Read answers that come at once. `finish` waits for the others."""
+    """Read the answers that arrive immediately. `finish` waits for the others."""
     waiting = {process.output: process for process in processes}
     now = time.perf_counter()
     if len(waiting) == 1:
@@ -394,7 +404,7 @@ def _poll(processes: Collection[PolledProcess]) -> None:
 
 
 class _Earlier(Protocol):
-    """What a process goes on with: the standard error and the usage of the processes before it in the same fixture."""
+    """The standard error and the usage of all earlier processes of a bot in a fixture. The next process adds to them."""
 
     @property
     def stderr_log(self) -> StderrLog: ...
@@ -403,14 +413,14 @@ class _Earlier(Protocol):
 
 
 class _Stored(NamedTuple):
-    """The processes before a fixture was begun again."""
+    """The standard error and the usage at the start of a fixture. If the fixture is continued, it has the stored usage."""
 
     stderr_log: StderrLog
     totals: ProcessTotals
 
 
 class _LostProcess:
-    """A bot for which no sandbox could be created. Its first question raises the failure, which its seat counts as a crash."""
+    """A bot for which no sandbox could be created. `finish` raises the failure, which the seat counts as a crash."""
 
     quick, is_timed = None, False
 
@@ -419,7 +429,7 @@ class _LostProcess:
         self.stderr_log, self.totals = previous.stderr_log, previous.totals
 
     def send(self, _batch: Batch) -> None:
-        """Take the next batch."""
+        """Do nothing."""
 
     async def finish(self) -> BatchResult:
         """Raise the failure."""
@@ -452,10 +462,10 @@ async def open_seat(
 ) -> AsyncIterator[Seat]:
     """Seat a bot for one fixture in its sandbox; leaving the block kills all its processes.
 
-    `seed` is its CROUPIER_SEED. A bot without a sandbox, because of a failure, crashes at its first question. Without a
-    recovery the seat raises failures of the host. With a store it stores the answers, and begins with those that are there.
-    `exchanges` records what the bot and its models say.
-    A bot with retries is asked again if `allows` refuses its move.
+    `seed` is the bot's CROUPIER_SEED. If `sandbox` is a failure, the bot crashes at its first question. Without `recovery`,
+    the seat raises failures of the host. With `store`, the seat stores the answers, and begins with those that are stored
+    already. `exchanges` records the bot's requests to models with their replies, or replies from a recording. If a bot has
+    retries and `allows` refuses a move, the bot is asked again.
     """
     bank = time_bank(bot.limits)
     allowance = StartupAllowance(bot.limits.startup, bot.limits.per_move, bot.empty_start)
@@ -502,7 +512,7 @@ async def open_seat(
 
 
 def process_of(context: BotContext) -> PersistentProcess | OneShot:
-    """Return what asks a bot in the way that its protocol and its limits require."""
+    """Return an object that asks a bot in the way that the bot's protocol and limits require. It starts no process yet."""
     if context.bot.retries:
         from host.bots.retried import RetriedProcess  # only these bots need it
 
@@ -524,7 +534,8 @@ async def open_process(
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    The process goes on with the usage and the standard error of the previous one in the same fixture, which has ended.
+    If there is a `previous` process in the same fixture, which must have ended, its usage and its standard error go on in
+    the new one.
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:
