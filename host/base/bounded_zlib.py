@@ -1,4 +1,4 @@
-"""Decompresses what a file from a stranger holds. A megabyte of zlib's can become a gigabyte of memory."""
+"""Decompresses data from a stranger's file up to a limit. One megabyte of zlib data can expand to one gigabyte."""
 
 import zlib
 

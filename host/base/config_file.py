@@ -1,4 +1,4 @@
-"""Reads files by the types of their keys, and reports all problems at once, each with its line."""
+"""Reads TOML files into dataclasses by the types of their fields, and reports all problems of a file with lines."""
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def load_model(source: Path | Toml, model: type[T]) -> T:
-    """Return a file as a value of the model, a dataclass. Raise UserError (exit code 3) with all problems of the file.
+    """Read a file into an instance of `model`, a dataclass. Raise UserError (exit code 3) with all its problems.
 
     The type of a field is another dataclass (a table), `Annotated[…, ValueType]`, `Annotated[…, TaggedBy]`,
     `tuple[type, ...]` (a list), `dict[str, type]` (a table with any keys), `Annotated[dict[str, type], OtherKeys]` (the
@@ -43,7 +43,7 @@ def sorted_by_line(problems: Iterable[Problem]) -> list[Problem]:
 class _Reader:
     """Reads each value of a file by its type, and collects the problems of all values.
 
-    Each method returns the converted value of a key. It returns None if it has added a problem.
+    Each method returns the converted value of a key, or None if it has added a problem.
     """
 
     def __init__(self, toml: Toml, model: type) -> None:
@@ -123,7 +123,7 @@ class _Reader:
 
 @cache
 def types_of(model: Any) -> Mapping[str, Any]:
-    """Return the types of the fields of a dataclass, also of tables that a package above defines."""
+    """Return the types of a dataclass's fields, by field name. Replace a `DefinedIn` by the dataclass that it names."""
     return {name: _found(kind) for name, kind in get_type_hints(model, include_extras=True).items()}
 
 
@@ -144,7 +144,7 @@ REMOVED_KEYS = {
 
 
 def unknown_key(where: str, key: KeyPath, keys: Collection[str], tables: Mapping[str, str]) -> Problem:
-    """Return the problem of an unknown key. `keys` are valid here; `tables` maps each other key to its place."""
+    """Return the problem of an unknown key. `keys` are valid in its table; `tables` has the places of other keys."""
     word = str(key[-1])
     new_name = RENAMED_KEYS.get(word, "")
     hint = new_name if new_name in keys else closest_match(word, keys)
@@ -171,7 +171,7 @@ def _table_header(key: KeyPath) -> str:
 
 
 def tables_in(model: type, around: str = "") -> Iterator[tuple[str, type]]:
-    """Yield the tables of a model with their names, each before the tables in it."""
+    """Yield (name with dots, dataclass) for each table of a model, each table before the tables inside it."""
     for name, kind in types_of(model).items():
         if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             yield f"{around}{name}", kind
@@ -179,7 +179,7 @@ def tables_in(model: type, around: str = "") -> Iterator[tuple[str, type]]:
 
 
 def _tables_of_keys(model: type) -> dict[str, str]:
-    """Return the place of each key of a model, for hints about keys in the wrong place."""
+    """Return the place of each key of a model, by key, for hints about keys in the wrong place."""
     places: dict[str, str] = {}
     for name, table in tables_in(model):
         keys = [key for key, kind in types_of(table).items() if not dataclasses.is_dataclass(kind)]

@@ -11,7 +11,7 @@ from host.base.paths import shipped
 LOG_PREFIX = "\nthe whole log: "
 MAX_LISTED_NAMES = 12
 USAGE_HINT = "croupier COMMAND --help"
-"""The hint of wrong usage. The command line names its command in it: `croupier run --help`."""
+"""The hint for wrong usage. The command line replaces it by a hint that names the command: `croupier run --help`."""
 
 MAX_WORD_CHARS = 200  # of a word that is compared with others; an untrusted author can write a long one
 
@@ -54,12 +54,12 @@ class Problem(NamedTuple):
     log: str = ""
 
     def with_log_path(self, path: Path) -> "Problem":
-        """Return the problem with another path of its log file."""
+        """Return the problem with `path` as the path of its log file."""
         evidence, _, _ = self.evidence.rpartition(LOG_PREFIX)
         return self._replace(evidence=f"{evidence}{LOG_PREFIX}{path}")
 
     def json(self) -> dict[str, Any]:
-        """Return the problem as the keys of a JSON object. A place such as `croupier.toml:14` becomes file and line."""
+        """Return the values for JSON output, by key. A place such as `croupier.toml:14` becomes file and line."""
         path, _, line = self.where.rpartition(":")
         location = {"file": path, "line": int(line)} if line.isdigit() else {"file": self.where or None, "line": None}
         texts = {"code": self.code, "message": self.message, "evidence": self.evidence, "hint": self.hint}
@@ -74,7 +74,7 @@ class Problem(NamedTuple):
 
 
 class UserError(Exception):
-    """Raised when the user must change something before croupier can continue: all problems at once, and an exit code.
+    """Raised with all problems that the user must solve before croupier can continue, and an exit code.
 
     Exit codes: 2 wrong usage · 3 wrong croupier.toml or bot.toml · 4 a bot does not build or start · 5 incomplete, can be
     resumed · 6 the machine does not have what the configuration requires.
@@ -86,26 +86,26 @@ class UserError(Exception):
 
 
 class HostFailure(Exception):
-    """Raised when croupier or the machine has failed and no bot is to blame. What is open is asked again."""
+    """Raised when croupier or the machine has failed and no bot is to blame. The open questions are asked again."""
 
     bot = ""  # the bot that croupier was asking or preparing
     table = 0  # the table number in the fixture
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the exception inside nested groups: a UserError first, then ^C, then any other."""
+    """Return an exception from inside nested groups: a UserError if there is one, otherwise ^C, otherwise any other."""
     while isinstance(error, BaseExceptionGroup):
         error = (error.subgroup(UserError) or error.subgroup(KeyboardInterrupt) or error).exceptions[0]
     return error
 
 
 def nothing_played(place: Path, hint: str = "croupier run") -> UserError:
-    """Return the error of a folder or journal without any played table."""
+    """Return the error for a folder or a journal without any played table."""
     return UserError([Problem("R006", str(place), "nothing has been played here yet", hint=hint)], 3)
 
 
 def wrong_usage(message: str) -> UserError:
-    """Return the error of arguments that are wrong, or do not fit each other (exit code 2)."""
+    """Return the error for arguments that are wrong or contradict each other (exit code 2)."""
     return UserError([Problem("U001", "", message, hint=USAGE_HINT)], 2)
 
 
@@ -125,7 +125,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def unknown_with_list(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the most similar known name and a list of the known ones."""
+    """Return the message for an unknown name, with the most similar known name and a list of known names."""
     names = [*known]
     more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
     listed = f"{what}s here: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else f"no {what}s are here"

@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Return the second values of the pairs by the first ones, both in their order."""
+    """Return lists of the second values of the pairs, by first value. Keys and lists keep the order of the pairs."""
     groups: dict[Key, list[Value]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)

@@ -1,4 +1,4 @@
-"""Holds values whose modules are imported when the values are first asked for, so that a command loads only what it uses."""
+"""Provides values whose modules are imported at the first access, so that a command loads only the modules it uses."""
 
 import importlib
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,10 @@ T = TypeVar("T")
 
 
 class OnDemand(Mapping[str, T]):
-    """Values by name. `places` has the place of each, as `package.module:NAME`.
+    """Mapping of values by name. `places` has the place of each value, by name, as `package.module:NAME`.
 
-    `renamed` has the present names of values that had other names: a value is found by both, and listed by the present one.
+    `renamed` has the new names of renamed values, by old name. A renamed value is found under both names, but listed
+    only under the new one.
     """
 
     def __init__(self, places: Mapping[str, str], renamed: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -14,7 +14,7 @@ from host.base.system_errors import file_problem
 def whole_file(path: Path) -> Iterator[TextIO]:
     """Open a file for writing; it appears only when it is complete. Raise UserError if it cannot be written.
 
-    What exists and is not a regular file (a FIFO, /dev/null) is written to: a file in its place would end it for all.
+    Write directly into a special file (a FIFO, /dev/null): a regular file in its place would break it for all programs.
     """
     special = path.exists() and not path.is_file()
     unfinished = path.with_name(f".{path.name}.making")
@@ -33,9 +33,9 @@ def whole_file(path: Path) -> Iterator[TextIO]:
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = 0o644) -> None:
-    """Write a file, whole or in parts, completely or not at all, and on the disk. A reader sees the old or the new content.
+    """Write a file completely or not at all, and wait until it is on the disk. Readers see the old or the new content.
 
-    With the mode None, those who may read it are as the umask says.
+    `content` can be given in parts. If `mode` is None, the umask decides who may read the file.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:

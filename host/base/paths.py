@@ -33,19 +33,19 @@ def sandbox_user() -> tuple[int, int]:
 
 
 def absolute(path: Path | str) -> Path:
-    """Return an absolute path without `..`, which two names of one file have in common. Follow no links."""
+    """Return an absolute path without `..`, so that different names of a file become equal. Do not follow links."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
 
 
 def shipped(name: str) -> Path:
-    """Return a folder that ships with croupier, for example `docs`: in the installed package, or in the clone next to it."""
+    """Return a folder that ships with croupier, for example `docs`, in the installed package or in the clone."""
     host = Path(__file__).parents[1]
     installed = host / "data" / name
     return installed if installed.is_dir() else host.parent / name
 
 
 def display_path(path: Path) -> str:
-    """Return a path for a message: relative to the current folder if it is inside it."""
+    """Return a path for a message: relative to the current folder if the path is inside that folder."""
     whole, current = absolute(path), Path.cwd()
     return one_line(str(whole.relative_to(current) if whole.is_relative_to(current) else path))
 
@@ -60,16 +60,16 @@ def file_name(bot: str) -> str:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder and all that is in it, also folders without permissions, at any depth. Follow no links.
+    """Remove a folder and everything inside it, even folders without permissions, at any depth. Do not follow links.
 
-    Programs do it: an untrusted author can nest folders deeper than Python can recurse.
+    Use the programs chmod and rm: an untrusted author can nest folders deeper than Python can recurse.
     """
     subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", folder], check=False)
     subprocess.run(["/bin/rm", "-rf", "--", folder], check=False)
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a file, or of all files of a folder. What vanishes meanwhile does not count."""
+    """Return the size in bytes of a file, or of all files in a folder. Files that vanish meanwhile do not count."""
     total = 0
     for place, _, names in os.walk(path):
         for name in names:
@@ -83,7 +83,8 @@ def size_of(path: Path) -> int:
 def cache_dir() -> Path:
     """Return the cache folder; create it if it does not exist.
 
-    It is the folder in CROUPIER_CACHE if that is set, else the cache folder of the system or of the user.
+    This is the folder named by the variable CROUPIER_CACHE if it is set; otherwise the cache folder of the system (if
+    croupier runs as root) or of the user.
     """
     if from_environment := os.environ.get("CROUPIER_CACHE"):
         folder = Path(from_environment)

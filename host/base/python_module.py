@@ -1,4 +1,4 @@
-"""Says how another process runs a module of croupier: with this interpreter, the same croupier, and less garbage collection."""
+"""Defines how another process runs a module of croupier: interpreter, environment, and less garbage collection."""
 
 import gc
 import os
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module."""
+    """Return the command that runs a module with this interpreter."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def module_environment() -> dict[str, str]:
-    """Return the environment in which Python finds croupier also if it is not installed."""
+    """Return the environment variables with which Python finds croupier even if it is not installed."""
     root = str(Path(__file__).parents[2])
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))}
 

@@ -9,7 +9,7 @@ KEPT = f"\n{THIN_SPACE}"
 
 
 def escape_control_chars(text: str) -> str:
-    """Return the text with every control character escaped except line breaks. Thin spaces between thousands stay, too."""
+    """Return the text with every control character escaped, except line breaks. Keep thin spaces between thousands."""
     if text.isprintable():  # most text, in a tenth of the time
         return text
     return "".join(c if c.isprintable() or c in KEPT else c.encode("unicode_escape").decode() for c in text)
@@ -21,5 +21,5 @@ def one_line(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Return the text in one line for a spreadsheet. A leading quote prevents it from running `=…` as a formula."""
+    """Return the text in one line for a spreadsheet. A leading quote keeps the spreadsheet from computing `=…`."""
     return f"'{one_line(text)}" if text.startswith(("=", "+", "-", "@", "\t")) else one_line(text)

@@ -1,7 +1,7 @@
-"""Writes tables as CSV, and reads tables of text as learning platforms and spreadsheets write them.
+"""Writes tables as CSV, and reads tables of text from learning platforms and spreadsheets.
 
-They are separated by commas, semicolons or tabs, in UTF-8 or UTF-16 with or without a byte order mark, or in the Western
-encoding of Windows.
+Such a table has columns separated by commas, semicolons or tabs. Its encoding is UTF-8 with or without a byte order
+mark, UTF-16 with a byte order mark, or the Western encoding of Windows.
 """
 
 import codecs
@@ -31,14 +31,14 @@ def write_rows(file: TextIO, columns: Sequence[str], rows: Iterable[Sequence[Any
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], delimiter: str = ",") -> str:
-    """Return rows as CSV, with a header. A key that a row does not have is an empty cell."""
+    """Return rows as CSV, with a header. A column that a row lacks becomes an empty cell."""
     sheet = io.StringIO()
     write_rows(sheet, columns, ([row.get(column, "") for column in columns] for row in rows), delimiter)
     return sheet.getvalue()
 
 
 class Sheet(NamedTuple):
-    """A table of text, and how its file is written."""
+    """A table of text, and the format of its file."""
 
     lines: list[list[str]]  # without empty ones
     delimiter: str

@@ -1,6 +1,6 @@
 """Turns errors of the system (no permission, a full disk) into errors that name the path and the cure.
 
-They are not bugs of croupier, wherever they occur.
+Such errors are not bugs of croupier, wherever they occur.
 """
 
 import errno
@@ -15,7 +15,7 @@ from host.base.errors import Problem, UserError
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 WITHOUT_MEMORY = ("failed to map segment from shared object", "returned NULL without setting an exception")
-"""What the errors of Python's imports say if there is not enough memory; the others are MemoryError."""
+"""Parts of the messages with which Python's imports fail if memory runs out. Elsewhere, Python raises MemoryError."""
 
 NO_MEMORY_CURE = "end other programs, raise  ulimit -v , or use fewer --workers"
 
@@ -38,10 +38,10 @@ CURES: Mapping[int, str] = {
     errno.EIO: "the disk has failed; look at  dmesg",
     errno.ESTALE: "the file server does not answer for this file; mount it again",
 }
-"""What a user can do, by the number of the system's error. Other errors may be bugs of croupier."""
+"""The advice to the user, by errno. An error without an entry may be a bug of croupier."""
 
 MAY_BE_A_BUG = frozenset({errno.ENOENT})
-"""Errors that are a user's only where the caller knows that the user has named the file."""
+"""Errors that may be bugs of croupier, except where the caller knows that the user has named the file."""
 
 
 def file_problem(verb: str, path: Path, error: OSError) -> Problem:
@@ -50,14 +50,14 @@ def file_problem(verb: str, path: Path, error: OSError) -> Problem:
 
 
 def cure(error: OSError, path: str) -> str:
-    """Return what a user can do about an error of the system; empty if only the error itself says it."""
+    """Return the advice to the user about an error of the system; empty if there is none."""
     return CURES.get(error.errno or 0, "").format(path=shlex.quote(path) if path else "").rstrip()
 
 
 def system_error(error: BaseException, folders: Iterable[Path]) -> UserError | None:
     """Return the error as users see it, with exit code 6; None if it may be a bug of croupier.
 
-    The system does not name a file when a disk is full. Then the first of `folders` whose disk is full is named.
+    When a disk is full, the system does not name a file. The error then names the first of `folders` on a full disk.
     """
     if isinstance(error, MemoryError) or any(words in str(error) for words in WITHOUT_MEMORY):
         return UserError([Problem("R013", "", "there is not enough memory", hint=NO_MEMORY_CURE)], 6)
@@ -83,7 +83,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _output_is_full() -> bool:
-    """Return whether nothing more can be written to standard output. Only a write shows it."""
+    """Return whether standard output goes to a full disk. Write a line break to it: only a write can show this."""
     try:
         os.write(1, b"\n")
     except OSError as failed:

@@ -37,7 +37,7 @@ class Toml(NamedTuple):
     lines: Mapping[KeyPath, int]
 
     def where(self, *key: str | int) -> str:
-        """Return `croupier.toml:14`: the line of a key. If the key is missing, use its table; else only the file name."""
+        """Return the line of a key, such as `croupier.toml:14`. If it has none, use its table or only the file name."""
         while key and key not in self.lines:
             key = key[:-1]
         return f"{self.name}:{self.lines[key]}" if key else self.name
@@ -187,7 +187,10 @@ class _Scanner:
                 self._pair(table)
 
     def _in_arrays(self, keys: KeyPath, *, last: bool = False) -> KeyPath:
-        """Return the path of a header. The name of an array of tables means its last table."""
+        """Return the path of a table header, with the index of the last table after the name of an array of tables.
+
+        `last`: add the index also after the last key of the header.
+        """
         path: KeyPath = ()
         for at, key in enumerate(keys):
             path = (*path, key)
@@ -281,7 +284,7 @@ def _is_table(value: object) -> bool:
 
 
 def whole_toml(value: object) -> str:
-    """Return a value as TOML, with its whole text."""
+    """Return a value as TOML, without a limit on its length."""
     match value:
         case bool():
             return "true" if value else "false"

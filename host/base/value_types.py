@@ -39,7 +39,7 @@ class ValueType(NamedTuple):
 
 
 class TaggedBy(NamedTuple):
-    """The type of a table that one of its keys, the tag, determines: `find` returns the dataclass of a tag, or None."""
+    """The type of a table whose keys depend on one of them, the tag. `find` returns the dataclass of a tag, or None."""
 
     key: str
     find: Callable[[Any], type | None]
@@ -47,7 +47,10 @@ class TaggedBy(NamedTuple):
 
 
 class DefinedIn(NamedTuple):
-    """The type of a table whose keys a package above defines: the dataclass `name` of `module`, imported when it is needed."""
+    """The type of a table that a package above this one defines, as the dataclass `name` of `module`.
+
+    The module is imported only when the type is needed.
+    """
 
     module: str
     name: str
@@ -60,7 +63,7 @@ class DefinedIn(NamedTuple):
 
 
 class OtherKeys:
-    """Marks the field of a dataclass with all keys of its table that no other field has: `Annotated[dict[str, X], OtherKeys]`."""
+    """Marks the field for all keys of a table that no other field has: `Annotated[dict[str, X], OtherKeys]`."""
 
 
 def integer(minimum: int, maximum: int) -> ValueType:
@@ -78,7 +81,10 @@ def integer(minimum: int, maximum: int) -> ValueType:
 
 
 def integer_or_auto(maximum: int, noun: str, example: int, auto: int | str = "auto") -> ValueType:
-    """Return the type of a number of something, from 1, or of the word "auto", which is read as the value `auto`."""
+    """Return the type of an integer from 1 to `maximum`, or of the word "auto", which becomes the value `auto`.
+
+    `noun` names the counted things in messages. `example` is a value for the documentation.
+    """
 
     def check(value: Any) -> Any:
         if value == "auto":
@@ -93,7 +99,7 @@ def integer_or_auto(maximum: int, noun: str, example: int, auto: int | str = "au
 
 
 def flag(value: Any) -> bool:
-    """Return a bool; raise InvalidValue for any other value."""
+    """Return the value if it is a bool. Raise InvalidValue for any other value."""
     if type(value) is not bool:
         word = str(value).lower()
         raise InvalidValue("C006", "is neither true nor false", word if word in ("true", "false") else "")
@@ -105,7 +111,7 @@ Flag = Annotated[bool, FLAG]
 
 
 def plain_string(value: Any) -> str:
-    """Return a string of one line without control characters; raise InvalidValue for any other value."""
+    """Return the value if it is a string of one line without control characters. Raise InvalidValue otherwise."""
     if not isinstance(value, str):
         raise InvalidValue("C006", "is not a string", f'"{value}"' if isinstance(value, int | float) else "")
     if not value.strip():
@@ -122,11 +128,11 @@ TEXT_OR_NOTHING = ValueType(lambda value: value and plain_string(value), {"type"
 TextOrNothing = Annotated[str, TEXT_OR_NOTHING]
 
 PLAIN: Mapping[Any, ValueType] = {bool: FLAG, int: integer(-(1 << 63), (1 << 63) - 1), str: TEXT_OR_NOTHING}
-"""How values of Python's own types are read: an organiser's kind of stage may have such keys."""
+"""The types of values for fields with Python's own types, which an organiser's kind of stage may have."""
 
 
 def matches(pattern: str, noun: str, hint: str = "") -> ValueType:
-    """Return the type of a string that matches a pattern. The error message calls the string by the noun."""
+    """Return the type of a string that matches a pattern. The error message uses `noun` for such a string."""
 
     def check(value: Any) -> str:
         if not re.fullmatch(pattern, plain_string(value)):
@@ -141,15 +147,18 @@ OWN_CODE = r"^[\w.]+:\w+(\(.*\))?$"
 
 
 class OwnCode(NamedTuple):
-    """What a name in croupier.toml stands for: a game, a kind of stage or a ranking of an organiser's own code."""
+    """A game, a kind of stage or a ranking in an organiser's own code, with its name in croupier.toml."""
 
     name: str  # as a journal stores it
-    said: str  # what croupier.toml says: `package.module:NAME`
+    said: str  # the name in croupier.toml: `package.module:NAME`
     value: Any
 
 
 def plain_word(value: object) -> str:
-    """Return the word of an organiser's own ranking as text, for msgspec, which encodes no other type of str."""
+    """Return the name of an organiser's own ranking as a plain str: msgspec does not encode subclasses of str.
+
+    Raise TypeError for a value that is not a str.
+    """
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be encoded")
@@ -161,7 +170,7 @@ def one_of(
     """Return the type of a string that is one of the choices; `choices` is called only when a file is read.
 
     `own` is the pattern of other names that a file may contain. The resolver replaces them by an OwnCode before this check.
-    `renamed` has the present names of choices that had other names.
+    `renamed` has the new names of renamed choices, by old name.
     """
 
     def check(value: Any) -> str:

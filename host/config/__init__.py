@@ -1,1 +1,1 @@
-"""croupier.toml: what it may say, its reference, and the organiser's own code that it names."""
+"""Reads croupier.toml, describes its keys, and loads the organiser's own code that it names."""

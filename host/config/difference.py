@@ -41,7 +41,7 @@ def canonical(tournament: Tournament) -> dict[str, Any]:
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:
-    """Return all settings as a croupier.toml states them; a tournament of these settings plays the same."""
+    """Return all settings, by the keys of croupier.toml. A file with these settings defines the same tournament."""
     settings = canonical(tournament)
     if tournament.season:
         del settings["seed"]  # a season draws its own, and people hand in the bots
@@ -74,21 +74,24 @@ def settings_of(tournament: Tournament) -> dict[str, Any]:
 
 
 def _as_said(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stage with the names that its croupier.toml has for a custom kind and custom rankings."""
+    """Return the settings of a stage, with a custom kind and custom rankings named as in croupier.toml."""
     said = {key: own.said for key, own in tournament.registry.own().items()}
     ranked = [said.get(("rank_by", word), word) for word in stage["rank_by"]]
     return {**stage, "kind": said.get(("kind", stage["kind"]), stage["kind"]), "rank_by": ranked}
 
 
 def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the references of a stage as patterns, if a reference is not an entered bot."""
+    """Return {"references": entered bots and patterns of other bots} for a stage with such patterns; {} for others."""
     patterns = tournament.invited.get(stage["name"])
     own = [name for name in stage.get("references", ()) if name not in tournament.guests]
     return {"references": [*own, *patterns]} if patterns else {}
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return the keys that differ between two canonical forms: "[limits] move: 1 s → 2 s"; empty if none does."""
+    """Return the differences between two results of `canonical`: "[limits] move: 1 s → 2 s"; empty if there are none.
+
+    Name at most three, and count the others.
+    """
     before, after = _leaves(old), _leaves(new)
     changes = [
         f"{key}: {_spelled(before, key)} → {_spelled(after, key)}"
@@ -101,7 +104,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _leaves(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each value by its readable name. A stage is identified by its name, not by its position."""
+    """Return the values of a configuration, by readable key. The key of a stage has its name, not its position."""
     leaves: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, list):

@@ -20,7 +20,10 @@ class _Option:
 
 
 def read_limits(text: str, usual: Limits, game: Game) -> Limits:
-    """Return the usual limits with those of the option. Raise UserError (exit code 2), which names the key and the cure."""
+    """Return the limits `usual`, changed by `text`, the value of the option.
+
+    Raise UserError (exit code 2) that names the wrong key and the cure.
+    """
     pairs = [pair.partition("=") for pair in text.split(",")]
     if wrong := next((pair for pair in pairs if not pair[0].strip() or not pair[2].strip()), None):
         message = f"{''.join(wrong)!r} is not a key and a value"

@@ -30,7 +30,10 @@ from host.submissions.adapters import ADAPTERS
 from host.submissions.languages import LANGUAGES, languages_with
 
 SCHEMA_FILES = {CONFIG: "croupier.schema.json", MANIFEST: "bot.schema.json"}
-"""The file of the JSON schema that commands write next to each file; editors find it by the line `#:schema`."""
+"""The file name of the JSON schema, by the name of the file that it describes.
+
+Commands write both files into the same folder. Editors find the schema by the line `#:schema`.
+"""
 
 DIRECTIVE = "#:schema ./{}\n"
 """The first line of a TOML file with a schema, as the editors' TOML extensions read it."""
@@ -40,12 +43,12 @@ DIRECTIVE = "#:schema ./{}\n"
 
 
 class KeyDescription(NamedTuple):
-    """A key of a file: its JSON schema without description and default, and what its docstring says."""
+    """Description of a key: its JSON schema without description and default, and the parts of its docstring."""
 
     name: str
     schema: dict[str, Any]
     default: Any  # as the file spells it; None if the key has none
-    without: str  # what holds without the key, in words, if `default` is None
+    without: str  # the behaviour without the key, in words, if `default` is None
     example: str  # TOML: `key = value`
     text: str
 
@@ -55,7 +58,7 @@ class KeyDescription(NamedTuple):
         return self.schema | default | {"description": self.text}
 
     def row(self) -> str:
-        """Return the key's row of the documentation."""
+        """Return the key's row in a table of the documentation, in Markdown."""
         default = self.without if self.default is None else f"`{to_toml(self.default)}`"
         cells = (f"`{self.name}`", type_in_words(self.schema), default, f"`{self.example}`", self.text)
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -66,7 +69,7 @@ HEADER = "| key | type | default | example | what it is for |\n|---|---|---|---|
 
 @cache
 def attribute_docs(model: type) -> dict[str, str]:
-    """Return the docstrings below the attributes of a class and of its bases, each on one line."""
+    """Return the docstrings below the attributes of a class and of its bases, by attribute, each on one line."""
     docs: dict[str, str] = {}
     for each in reversed(model.__mro__[:-1]):
         for one, after in pairwise(_class_body(each)):
@@ -77,7 +80,7 @@ def attribute_docs(model: type) -> dict[str, str]:
 
 
 def _class_body(model: type) -> list[ast.stmt]:
-    """Return the statements of a class at the top level of its module; none if it has no source.
+    """Return the statements of a class that is at the top level of its module; empty if it has no source.
 
     `inspect.getsource` of a class would parse its whole module, which takes ten times as long.
     """
@@ -91,7 +94,7 @@ def _class_body(model: type) -> list[ast.stmt]:
 
 
 def key_of(name: str, schema: dict[str, Any], default: Any, doc: str) -> KeyDescription:
-    """Return a key. Its docstring may end with `Default: ….` and with `Example: …`."""
+    """Return the description of a key. Its docstring `doc` may end with `Default: ….` and with `Example: …`."""
     text, _, example = doc.partition(" Example: ")
     text, _, without = text.partition(" Default: ")
     return KeyDescription(
@@ -130,7 +133,7 @@ def value_schema(annotated: Any) -> dict[str, Any]:
 
 
 def spelled(annotated: Any, value: Any) -> Any:
-    """Return a default value as a file spells it; None if no file can: the key is then simply absent."""
+    """Return a default value in the form that a file has; None if no file can contain it, only leave out the key."""
     schema = value_schema(annotated)
     if "default" in schema:
         return schema["default"]
@@ -148,7 +151,7 @@ def spelled(annotated: Any, value: Any) -> Any:
 
 
 def keys_of(model: type, usual: Mapping[str, Any] | None = None) -> list[KeyDescription]:
-    """Return the keys of a table: the fields of its model. `usual` has default values that the model does not have."""
+    """Return the keys of a table: the fields of its model. `usual` has default values, by key, that the model lacks."""
     hints, docs = types_of(model), attribute_docs(model)
     found = []
     for each in fields(model):
@@ -178,12 +181,12 @@ def table_schema(keys: list[KeyDescription], text: str = "") -> dict[str, Any]:
 
 
 def chosen(key: str, value: str, then: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of tables in which a key has a value."""
+    """Return the JSON schema that applies the schema `then` to tables in which the key has this value."""
     return {"if": {"properties": {key: {"const": value}}, "required": [key]}, "then": then}
 
 
 def head(file: str) -> dict[str, Any]:
-    """Return the first keys of a JSON schema."""
+    """Return the first keys of the JSON schema for a file, with their values."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:croupier:{__version__}:{file}",
@@ -250,7 +253,7 @@ def bot_keys() -> list[KeyDescription]:
 
 
 def _with_names(key: KeyDescription, names: list[str]) -> KeyDescription:
-    """Add to a key of bot.toml its possible values and the languages that support it."""
+    """Return a key of bot.toml with its possible values (`names`) and the languages that support it."""
     if names:
         key = key._replace(schema=key.schema | {"enum": names}, example=f"{key.name} = {to_toml(names[0])}")
     languages = languages_with(key.name)
@@ -269,7 +272,7 @@ def _suitable(key: KeyDescription, kind: Kind[Any]) -> KeyDescription:
 
 
 def stage_tables(kind: str) -> dict[str, type]:
-    """Return the tables inside a kind of stage, whose keys are names of bots: the model of each value, by its name."""
+    """Return the tables inside a kind of stage: the model of their values, by table name. Their keys are bot names."""
     hints = get_type_hints(KINDS[kind].config)
     return {name: get_args(each)[1] for name, each in hints.items() if get_origin(each) is dict}
 

@@ -1,8 +1,8 @@
-"""Finds what the names in a croupier.toml stand for: its game, its kinds of stage and its rankings.
+"""Loads the values that the names in a croupier.toml stand for: its game, its kinds of stage and its rankings.
 
 A name is one of croupier's own, `package.module:NAME` for a value in the organiser's code beside croupier.toml,
-`openspiel:GAME`, or `folder/` for a referee. Only croupier.toml can name such code. It is trusted like croupier itself,
-except a referee, which runs in a sandbox.
+`openspiel:GAME`, or `folder/` for a referee. Only croupier.toml can name such code. This code is trusted like croupier
+itself, except for a referee, which runs in a sandbox.
 """
 
 import re
@@ -25,7 +25,7 @@ CONFIG = "croupier.toml"
 
 
 def load_kind(named: CustomName, folder: Path) -> OwnCode:
-    """Import a stage kind. Raise UserError if it cannot be used."""
+    """Import an organiser's kind of stage. Raise UserError if it cannot be used."""
     kind = import_value(named, str(folder.absolute()))
     if not isinstance(kind, Kind):
         raise named.refused(f"is not a Kind but a {type(kind).__name__}", "see docs/adding-a-stage.md")
@@ -38,7 +38,7 @@ def load_kind(named: CustomName, folder: Path) -> OwnCode:
 
 
 def load_ranking(named: CustomName, folder: Path) -> OwnCode:
-    """Import a ranking. Raise UserError if it cannot be used."""
+    """Import an organiser's ranking. Raise UserError if it cannot be used."""
     ranking = import_value(named, str(folder.absolute()))
     if not isinstance(ranking, Ranking):
         raise named.refused(f"is not a Ranking but a {type(ranking).__name__}", "see docs/adding-a-stage.md")
@@ -59,18 +59,21 @@ LOADERS: Mapping[str, Callable[[CustomName, Path], OwnCode]] = {
     "kind": load_kind,
     "rank_by": load_ranking,
 }
-"""Loads a value by the key of croupier.toml that names it."""
+"""The function that loads a named value, by the key of croupier.toml that names it."""
 
 
 class Resolved(NamedTuple):
-    """What the names in a file stand for, and the problems of those that cannot be used."""
+    """The values that the names in a file stand for, and the problems of names that cannot be used."""
 
     registry: Registry
     problems: list[Problem]
 
 
 def resolve(toml: Toml, folder: Path) -> Resolved:
-    """Replace each `package.module:NAME`, and the folder of a game, by the name of the value, if that can be used."""
+    """Load the values that `toml` names by `package.module:NAME` or by a game's folder.
+
+    In `toml.data`, replace each such name by its OwnCode. A name that cannot be used stays, and becomes a problem.
+    """
     own, problems = dict[tuple[str, str], OwnCode](), list[Problem]()
 
     def name_of(said: Any, *place: str | int) -> Any:
@@ -107,10 +110,11 @@ def resolve(toml: Toml, folder: Path) -> Resolved:
 
 
 def registry_of(place: Path) -> Registry:
-    """Return what the names in the journals of a folder stand for, with the code that its croupier.toml, or a file, names.
+    """Return the registry for the journals of a folder, with the code that its croupier.toml names.
 
-    The referees of games outside a tournament are named beside their journals. All these files are read when the first such
-    name is found. Errors are ignored here: loading the tournament reports them.
+    `place` is the folder, or a file like croupier.toml. Files beside the journals name the referees of games outside a
+    tournament. All these files are read when a name that croupier does not know is looked up for the first time. Errors
+    are ignored here: loading the tournament reports them.
     """
 
     paths = [*_games_outside(place), place / CONFIG] if place.is_dir() else [place]
@@ -127,6 +131,6 @@ def registry_of(place: Path) -> Registry:
 
 
 def _games_outside(folder: Path) -> list[Path]:
-    """Return the files that name the referees of games outside a tournament, the last one last."""
+    """Return the files that name the referees of games outside a tournament, from the oldest to the newest."""
     named = [*(folder / ".croupier").glob("play-*.toml"), folder / "run" / "play.toml"]
     return sorted([path for path in named if path.exists()], key=lambda path: path.stat().st_mtime)

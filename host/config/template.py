@@ -42,10 +42,10 @@ def template(
     season: bool = False,
     models: bool = False,
 ) -> str:
-    """Return the text of a new croupier.toml, with the given kind of stage or the usual ones.
+    """Return the text of a new croupier.toml, with the given kind of stage or the usual kinds.
 
-    `names` are sample bots of the game. Some of them are the references of a `season`. With `models` a bot may ask a language
-    model, and there are few tables, because each question can cost money.
+    `names` are sample bots of the game: `with_samples` enters them, and a `season` uses some of them as references.
+    With `models`, a bot may ask a language model, and there are few tables, because each question can cost money.
     """
     rules = next(iter(game.presets.values()))._asdict()
     return (
@@ -68,16 +68,16 @@ def template(
 
 
 def templates_of(game: Game) -> dict[str, Kind[Any]]:
-    """Return the kinds of stage that a new croupier.toml of a game can have, by their names."""
+    """Return the kinds of stage that a new croupier.toml of a game can have, by name."""
     rules = next(iter(game.presets.values()))
     written = [path.name.partition(".")[0] for path in TEMPLATES.glob("stages/*")]
     return {name: kind for name, kind in KINDS.items() if name in written and kind.plays.is_met(game, rules)}
 
 
 def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: str, models: bool) -> str:
-    """Return the stage of the chosen kind, or those of the first suitable kind.
+    """Return the text of the stages: one of the chosen kind, or one of each suitable kind that ranks all bots.
 
-    Other kinds that rank all bots follow as comments if they need more bots.
+    After the first stage, those that need more bots are comments.
     """
     known = templates_of(game)
     suiting = [known[chosen]] if chosen else [kind for kind in known.values() if not kind.references]
@@ -94,9 +94,10 @@ def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: 
 
 
 def _references(game: Game, names: Sequence[str]) -> dict[str, int]:
-    """Return some sample bots as references, as many as a table needs, and their points: 100 in all.
+    """Return the points of each reference, by name or pattern: 100 points in total.
 
-    For a game without sample bots: the organiser's own bots.
+    The references are sample bots, if possible as many as a table needs. A game without sample bots uses the
+    organiser's own bots.
     """
     seats = next(iter(game.presets.values())).seats
     chosen = [f"{SAMPLE_PREFIX}{name}" for name in names[: max(MAX_TEMPLATE_REFERENCES, seats - 1)]]

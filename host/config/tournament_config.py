@@ -139,7 +139,7 @@ class AllowedLimits(GrantedLimits):
 
 @dataclass(frozen=True)
 class SandboxTable:
-    """Where the bots run."""
+    """The sandbox of the bots."""
 
     level: Annotated[str, one_of(lambda: STRONGEST_FIRST, "level of isolation")] = DEFAULT_LEVEL
     """The minimum level of isolation. croupier uses the strongest level of the machine, and refuses to play below this
@@ -159,7 +159,7 @@ class ModelTable:
     it if the address has no path.
     Example: `address = "https://api.example.com/v1"`"""
     model: Text = ""
-    """What the address calls it. Default: its name here. Example: `model = "qwen3-8b"`"""
+    """The name of the model at this address. Default: its name here. Example: `model = "qwen3-8b"`"""
     key_env: Annotated[str, matches(r"[A-Za-z_][A-Za-z0-9_]*", "name of a variable")] = ""
     """The environment variable with the key. Default: no key. Example: `key_env = "MODEL_KEY"`"""
     key_file: Text = ""
@@ -199,7 +199,7 @@ class ModelTable:
 
 @dataclass(frozen=True)
 class ModelsTable:
-    """What holds for all language models. Each has a table of its own, `[models.NAME]`."""
+    """The settings for all language models. Each model also has its own table, `[models.NAME]`."""
 
     named: Annotated[dict[str, ModelTable], OtherKeys] = field(default_factory=dict)
     record: Annotated[str, one_of(lambda: (RECORDINGS,), "folder for recordings")] = ""
@@ -209,7 +209,7 @@ class ModelsTable:
 
 @dataclass(frozen=True)
 class RunTable:
-    """Which machine plays the tournament, and how much of it at once."""
+    """The machine that plays the tournament, and the number of tables that it plays at the same time."""
 
     workers: Annotated[int, integer_or_auto(1024, "workers", 4, auto=0)] = 0
     """The number of worker processes on this machine. `"auto"`: one for each core."""
@@ -236,13 +236,13 @@ class ReportTable:
 
 
 class WingTable(Protocol):
-    """A table of croupier.toml that a wing defines. Nothing else here knows its keys."""
+    """A table of croupier.toml that a package above this one defines. Nothing in this package knows its keys."""
 
     def problems(self, toml: Toml, folder: Path, game: Game) -> list[Problem]:
-        """Return what is wrong between keys, with their lines."""
+        """Return the problems of keys that contradict each other, with their lines."""
 
     def settings(self) -> dict[str, Any]:
-        """Return the table as a croupier.toml states it."""
+        """Return the values of the table, by key, as in croupier.toml."""
 
 
 @dataclass(frozen=True)
@@ -286,30 +286,30 @@ class Tournament(NamedTuple):
     rules: Any  # a value of the game's Rules
     stages: tuple[StageConfig, ...]
     limits: Limits
-    records_models: bool  # whether a run records what bots and models say to each other
+    records_models: bool  # whether a run records the messages between bots and models
     max_faults: int  # of a bot in a stage; a bot with more is disqualified; 0: none is
     sandbox: SandboxTable
     run: RunTable
     html: str
     path: Path  # of croupier.toml
-    invited: Mapping[str, tuple[str, ...]]  # the patterns of the references of stages, by the names of the stages
+    invited: Mapping[str, tuple[str, ...]]  # the patterns of references that are not entered bots, by stage name
     guests: frozenset[str]  # the names of bots that play only as references
     warnings: tuple[Problem, ...]
-    registry: Registry  # what the names in its journal stand for
+    registry: Registry  # the games, kinds of stage and rankings that its journal can name
     season: WingTable | None = None  # None: an ordinary tournament
 
     @property
     def blank(self) -> Fixture:
-        """A fixture to fill in."""
+        """Return a fixture without bots and tables, with the game and the rules of the tournament."""
         return Fixture(self.game.name, self.rules, "", "", (), 0)
 
     @property
     def level(self) -> Level:
-        """The minimum level of the sandbox."""
+        """Return the minimum level of the sandbox."""
         return Level(self.sandbox.level)
 
     def setup(self, bots: Sequence[BuiltBot], seed: bytes, level: Level) -> WorkerSetup:
-        """Return what a worker needs to play the tournament."""
+        """Return the settings with which a worker plays the tournament."""
         return WorkerSetup(
             game=self.game,
             rules=self.rules,
@@ -322,25 +322,25 @@ class Tournament(NamedTuple):
         )
 
     def entries(self, folder: Path) -> list[Entry]:
-        """Return the bots that are entered, with the problems of each."""
+        """Return the entered bots, each with its problems."""
         return discover(self._patterns(), folder, self.game, self.limits)
 
     def _patterns(self) -> list[str]:
-        """Return the patterns of all bots. An invitation can also be the name of a bot that `bots` enters."""
+        """Return the patterns of all bots: those of the key `bots`, then those of references."""
         return [*self.bots, *(pattern for patterns in self.invited.values() for pattern in patterns)]
 
     def submissions(self, folder: Path) -> list[Submission]:
-        """Return the bots that take part, not built yet. Raise UserError with the problems of all of them."""
+        """Return the submissions of the bots that take part, not built yet. Raise UserError with all their problems."""
         submissions = load_submissions(self._patterns(), folder, self.game, self.limits)
         return [self.as_played(submission) for submission in submissions]
 
     def as_played(self, submission: Submission) -> Submission:
-        """Return a submission with what the tournament adds to it."""
+        """Return a submission with the key that the tournament can add: `warm`."""
         warm = submission.spec.warm or (self.sandbox.warm and submission.spec.language in languages_with("warm"))
         return submission.with_keys(warm=warm)
 
     def identified(self, submission: Submission) -> Submission:
-        """Return a submission with all that its hash in the journal covers."""
+        """Return a submission with everything that its hash in the journal covers."""
         return self.as_played(submission).for_game(self.game)
 
 
@@ -406,7 +406,7 @@ def load(place: Path) -> Tournament:
 
 
 def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem]) -> tuple[ModelAccess, ...]:
-    """Return the models that bots may ask. Append what is wrong to the problems."""
+    """Return the models that bots may ask. Append each problem of their tables to `problems`."""
     found = []
     for name, table in config.models.named.items():
         if not re.fullmatch(MODEL_NAME, name):
@@ -437,7 +437,7 @@ def _models(toml: Toml, config: ConfigFile, folder: Path, problems: list[Problem
 
 
 def bank_problems(game: Game, limits: Limits, toml: Toml) -> list[Problem]:
-    """Return the problems of the keys of a time bank."""
+    """Return the problems of the keys for a time bank and for retries."""
     problems = []
     for key in ("increment", "floor"):
         if getattr(limits, key) and not limits.bank.seconds:
@@ -485,7 +485,7 @@ def _bots(toml: Toml, config: ConfigFile, folder: Path, game: Game) -> list[Prob
 
 
 def _rules(game: Game, toml: Toml, given: Mapping[str, Any], problems: list[Problem]) -> tuple[str, Any]:
-    """Return the name of the preset, and the rules. Append what is wrong to the problems."""
+    """Return the name of the preset, and the rules. Append each problem of [rules] to `problems`."""
     preset = given.get("preset", next(iter(game.presets)))
     if not isinstance(preset, str) or preset not in game.presets:
         hint = closest_match(str(preset), game.presets) or f"one of {', '.join(game.presets)}"
@@ -520,7 +520,7 @@ def _rules_alone(toml: Toml) -> list[Problem]:
 
 
 def rules_of(rules: Any) -> list[str]:
-    """Return the rules that a file can set. Stages set those whose value is a tuple."""
+    """Return the names of the rules that a file can set. Only stages set a rule whose value is a tuple."""
     return [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]
 
 
@@ -530,7 +530,7 @@ def rules_of(rules: Any) -> list[str]:
 def _stages(
     game: Game, rules: Any, toml: Toml, given: Sequence[StageConfig], problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
-    """Return the stages with their names, or the default stages. Append what is wrong to the problems."""
+    """Return the stages with their names, or the default stages. Append each problem of the stages to `problems`."""
 
     def suiting() -> list[str]:
         return [kind for kind, row in KINDS.items() if row.plays.is_met(game, rules)]
@@ -570,13 +570,13 @@ def _stages(
 
 
 def _seated(stage: StageConfig, game: Game, rules: Any) -> StageConfig:
-    """Set what a stage gets from its game: `mirror`, and `min_bots` if its kind takes any number of seats."""
+    """Return a stage with the values from its game: `mirror`, and `min_bots` if its kind takes any number of seats."""
     stage = replace(stage, mirror=stage.mirror or game.chance.shared(rules))
     return replace(stage, min_bots=max(stage.min_bots, game.seats[0])) if kind_of(stage).plays.is_general else stage
 
 
 def _unsuitable_rankings(game: Game, toml: Toml, number: int, stage: StageConfig) -> list[Problem]:
-    """Return the problems of rankings that need something which the results of the stage do not have."""
+    """Return a problem for each ranking that needs facts that the results of the stage do not have."""
     kind, found = kind_of(stage), list[Problem]()
     suitable = [word for word, ranking in RANKINGS.items() if not kind.lacks(ranking, game)]
     for word in stage.rank_by:
@@ -616,7 +616,7 @@ class _Entered:
 def _settled(
     stages: Sequence[StageConfig], game: Game, seats: int, toml: Toml, entered: _Entered, problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
-    """Return the stages with what they name in the tournament: stages, bots and files. Append what is wrong."""
+    """Return the stages after they have found the stages, bots and files that they name. Append each problem found."""
     found = list(stages)
     for number, stage in enumerate(stages):
         around = Surroundings(
@@ -658,7 +658,10 @@ def no_bots(tournament: Tournament) -> Problem:
 
 
 def not_enough_bots(stage: StageConfig, ready: Sequence[str], fewest: int) -> Problem | None:
-    """Return the problem of a stage with fewer ready bots than min_bots; `fewest` is what the game needs at a table."""
+    """Return the problem of a stage with fewer ready bots than `min_bots`; None if there are enough.
+
+    `fewest` is the number of bots that the game needs at a table.
+    """
     ready = [bot for bot in ready if bot not in references_of(stage)]
     if len(ready) >= stage.min_bots:
         return None

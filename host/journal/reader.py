@@ -226,8 +226,8 @@ class Journal:
     def unsealed(self) -> Iterator[str]:
         """Yield a sentence for each difference between the run's state and the chain.
 
-        Also yield a sentence for each row without an entry in the chain, and for each row with a value that croupier would
-        write in another form.
+        Also yield a sentence for each row without an entry in the chain, and for each row that croupier would write in
+        another form.
         """
         state = self.state()
         yield from self._seals.differences(state)
