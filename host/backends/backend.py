@@ -18,7 +18,10 @@ async def require_local(level: Level) -> Level:
 
 @asynccontextmanager
 async def open_backend(address: str, report: Callable[[str], None]) -> AsyncIterator[Backend]:
-    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty."""
+    """Open the backend at the address of a Dask scheduler, or this machine's if the address is empty.
+
+    Raise UserError (exit code 6) if a Python package that a cluster needs is not installed.
+    """
     if not address:
         yield Backend(require_local, prepare_bots, local_workers)
         return

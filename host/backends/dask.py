@@ -52,7 +52,7 @@ RECONNECT_TIMEOUT_S = 120.0
 """Seconds that a run waits for a lost scheduler, or for the first worker."""
 
 MAX_CHECK_ROUNDS = 3
-"""How often a run checks the workers again when all of them were lost during the check."""
+"""Maximum number of times that a run checks the workers. It checks again only when all of them were lost during a check."""
 
 CLEARTEXT_WARNING = (
     "WARNING  {} is not encrypted: anyone on that network can read the seed, and run code on every machine; "
@@ -63,12 +63,12 @@ ReportProgress = Callable[[str], None]
 
 
 class Cluster:
-    """The machines of a cluster: which of them can play, and what has been sent to each."""
+    """The machines of a cluster. It checks which machines can play, sends them the bots, and gives them fixtures."""
 
     def __init__(self, client: DaskClient, report: ReportProgress, reconnect_timeout: float) -> None:
         self._client, self._report, self._reconnect_timeout = client, report, reconnect_timeout
         self._files: dict[str, tuple[File, ...]] = {}  # to send, by hash
-        self._request = PrepareRequest((), "", GameRef(), Limits(), UNPROTECTED)  # its folders are such hashes
+        self._request = PrepareRequest((), "", GameRef(), Limits(), UNPROTECTED)  # its folders are these hashes
         self._download_lock = trio.Lock()
         self._bot_hashes: dict[str, str] = {}  # by name of the bot, as the first machine has built it
         self._results: dict[WorkerInfo, PrepareResult] = {}
@@ -78,9 +78,10 @@ class Cluster:
     # Before the first table.
 
     async def require_level(self, level: Level) -> Level:
-        """Return the required level, which every machine that plays must have. Raise UserError when none has it.
+        """Check all machines, refuse those that cannot play at the required level, and return this level.
 
-        It is not the strongest level available, because that would depend on which machines are connected.
+        Raise UserError when no machine can play, or when versions differ. The result is not the strongest level available,
+        because that would depend on which machines are connected.
         """
         found = dict[WorkerInfo, list[Problem]]()
         for _ in range(MAX_CHECK_ROUNDS):  # a worker can be lost while it is checked
@@ -146,7 +147,7 @@ class Cluster:
                 self._refuse(worker, problems)
 
     def _refuse(self, worker: WorkerInfo, problems: Sequence[Problem]) -> None:
-        """Give a machine no fixtures, and report why."""
+        """Exclude a machine from play, and report why."""
         self._refused.add(worker.address)
         for problem in problems:
             self._report(f"WARNING  {worker} gets no work: {str(problem).removeprefix('error')}")
@@ -198,9 +199,9 @@ class Cluster:
         return Path(sha256)
 
     def _pack_game(self, game: Game) -> GameRef:
-        """Return where the machines find a game. Files beside croupier.toml are sent; an installed package is not.
+        """Return the GameRef with which machines find a game. Register its files if they are beside croupier.toml.
 
-        A referee is built on each machine, like a bot.
+        The files of an installed package are not sent. A referee is built on each machine, like a bot.
         """
         known = ref_of(game)
         if known.has_referee:
@@ -234,10 +235,10 @@ class Cluster:
             return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
     async def _with_wheels(self, worker: WorkerInfo) -> tuple[Submission, ...]:
-        """Return the submissions with the wheels for a machine, downloaded here because it may have no network.
+        """Return the submissions with the wheels for a machine, downloaded here because that machine may have no network.
 
-        All machines get the same wheels, so that they build the same bots. A machine of another architecture downloads
-        its own.
+        All machines get the same wheels, so that they build the same bots. A machine with another architecture downloads
+        its own wheels.
         """
         requiring = [submission for submission in self._request.submissions if submission.spec.requires]
         targets = await self._client.call(worker, dask_worker.wheel_targets, requiring) if requiring else []
@@ -267,7 +268,7 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def executor(self, setup: WorkerSetup, on_lost: ReportProgress, _workers: int) -> AsyncIterator[FixtureQueue]:
-        """Play fixtures on every machine, one per thread at a time, also on machines that join later."""
+        """Yield a queue. Every machine plays its fixtures, one per thread at a time, and so do machines that join later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
         description = f"{counted(count, 'worker')} of {self._client.address}, {threads} at once"
@@ -278,9 +279,9 @@ class Cluster:
             nursery.cancel_scope.cancel()
 
     async def _serve_workers(self, queue: FixtureQueue, setup: WorkerSetup) -> None:
-        """Feed every worker that is connected. Raise UserError when there has been none for too long.
+        """Feed every worker that is connected. Raise UserError (exit code 5) when no worker was connected for too long.
 
-        What has been played until then stays in the journal.
+        The records until then stay in the journal.
         """
         active: set[str] = set()
 
@@ -345,9 +346,10 @@ class Cluster:
 async def cluster(
     address: str, report: ReportProgress, reconnect_timeout: float = RECONNECT_TIMEOUT_S
 ) -> AsyncIterator[Backend]:
-    """Open the cluster at the address of a Dask scheduler. Leaving the block ends every bot there.
+    """Open the cluster at the address of a Dask scheduler. Leaving the block ends every bot on its machines.
 
-    `reconnect_timeout` is how many seconds a run waits for a lost scheduler or for a worker.
+    `reconnect_timeout` is how many seconds a run waits for a lost scheduler or for a worker. Raise UserError (exit code 6) if
+    the address needs TLS and this run has no certificate.
     """
     if problems := certificate_problems(address):
         raise UserError(problems, 6)

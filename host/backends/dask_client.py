@@ -198,7 +198,7 @@ class DaskClient:
         return await self._run_in_loop(query())
 
     async def call(self, worker: WorkerInfo, function: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of a function, called as a task of a worker. Raise ConnectionLost if the worker goes."""
+        """Return the result of a function, called as a task of a worker. Raise ConnectionLost if the worker is lost."""
 
         async def run_task() -> T:
             key = f"croupier-{function.__name__}-{uuid.uuid4().hex}"

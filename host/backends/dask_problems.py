@@ -21,7 +21,10 @@ SECURITY: Callable[[], Any] = Security  # untyped in distributed
 
 
 def version_problems(side: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[Problem]:
-    """Return the problem of a machine whose versions differ from ours, if they do."""
+    """Return a problem if the versions of a machine differ from ours, otherwise []. `side` is the name of the machine.
+
+    `ours` and `theirs` are versions by package. Packages that only the machine has do not count.
+    """
     differing = [
         f"{name} {theirs.get(name, 'none')}, and {version} here"
         for name, version in ours.items()
@@ -68,7 +71,7 @@ def speaks_tls(address: str) -> bool:
 
 
 def certificate_problems(address: str) -> list[Problem]:
-    """Return the problem of a run that must speak TLS while Dask's configuration names no certificate for it."""
+    """Return a problem if the address needs TLS and Dask's configuration names no certificate for this run, otherwise []."""
     details = "distributed.comm.tls names no ca-file, or no cert and key of the client"
     try:
         if not address.startswith("tls:") or SECURITY().get_connection_args("client")["ssl_context"] is not None:
@@ -80,7 +83,10 @@ def certificate_problems(address: str) -> list[Problem]:
 
 
 def in_the_clear(address: str) -> bool:
-    """Return whether traffic crosses a network unencrypted, unless Dask's `require-encryption` is set explicitly."""
+    """Return whether traffic to an address crosses a network unencrypted.
+
+    Return False if Dask's `require-encryption` is set explicitly to any value.
+    """
     url = urlsplit(address)
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(url.hostname or "").is_loopback:

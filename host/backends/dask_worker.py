@@ -1,8 +1,8 @@
 """Run in Dask workers: store files, prepare bots, and play fixtures in `python -m host.play.worker`.
 
-Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox dies with the thread that started
-it, so a process of its own starts the bots. That process ends when its standard input is closed, and therefore
-with this process, however this one ends.
+Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox ends with the thread that started it,
+so a separate process starts the bots. That process ends when its standard input is closed. Therefore it ends with Dask's
+process, however Dask's process ends.
 """
 
 import atexit
@@ -38,14 +38,14 @@ from host.submissions.languages import missing
 from host.submissions.requirements import WheelTarget, target_of
 
 HEARTBEAT_TIMEOUT_S = 60.0
-"""Seconds without a heartbeat after which this machine ends the bots: the run was killed before it could do so."""
+"""Seconds without a heartbeat after which this machine ends the bots: the run was killed before it could end them."""
 
 
 MAX_AT_ONCE = 8
-"""Most fixtures in one task. A task of Dask costs as much processor time as a fixture of one table."""
+"""Maximum number of fixtures in one task. A task of Dask costs as much processor time as a fixture of one table."""
 
 MAX_TASK_S = 0.25
-"""Seconds after which a task begins no further fixture, because the run hears of all its fixtures when it ends."""
+"""Seconds after which a task begins no further fixture, because the run receives no record before the task ends."""
 
 
 class MachineInfo(NamedTuple):
@@ -96,7 +96,7 @@ def missing_files(hashes: Sequence[str]) -> list[str]:
 
 
 def store_files(files: tuple[File, ...]) -> None:
-    """Store files under their hash."""
+    """Store files in a folder whose name is their hash."""
     folder = file_cache() / hash_files(files)
     with tempfile.TemporaryDirectory(dir=file_cache(), prefix="making-") as making:
         whole = Path(making) / "whole"
@@ -107,12 +107,12 @@ def store_files(files: tuple[File, ...]) -> None:
 
 
 def wheel_targets(submissions: Sequence[Submission]) -> list[WheelTarget | None]:
-    """Return which wheels each bot needs on this machine; None for a bot that cannot run here."""
+    """Return the target for which each bot needs wheels on this machine, in order; None for a bot that cannot run here."""
     return [None if missing(submission) else target_of(submission) for submission in submissions]
 
 
 def ready(request: PrepareRequest) -> PrepareResult:
-    """Build and start bots in a process of its own. The folders in the request are hashes of stored files.
+    """Build and start bots in a separate process. The folders in the request are hashes of stored files.
 
     Raise OSError when that process has died.
     """
@@ -156,9 +156,9 @@ class _LocalPool:
         threading.Thread(target=self._stop_when_abandoned, daemon=True).start()
 
     def play(self, job: bytes, thread: int) -> bytes | None:
-        """Play a job. Return what PlayJob returns (local.py), and None when the pool has been stopped.
+        """Play a job. Return the record; b"" when the worker is lost, and None when the pool has been stopped.
 
-        A thread of the run gets its last worker again, which keeps the sandboxes of its bots.
+        If possible, use the worker that `thread` used last, because it keeps the sandboxes of its bots.
         """
         worker = self._take_worker(thread)
         if worker is None:
@@ -247,10 +247,10 @@ def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> N
 
 
 def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
-    """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of those that were played.
+    """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of the jobs that were played, in order.
 
-    The last is what PlayJob returns when the worker of its job has died. There is none when the tournament is not played here.
-    `thread` is the number of the task of this machine that the run has open.
+    The last record is b"" when the worker of its job has died. The list is empty when the tournament is not played here.
+    The run keeps several tasks open on this machine, and `thread` is the number of this task among them.
     """
     pool, until, replies = _pools.get(tournament), time.monotonic() + MAX_TASK_S, list[bytes]()
     for job in jobs:

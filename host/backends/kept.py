@@ -32,7 +32,7 @@ class KeptWorker:
         await self._link.send(NEW_SETUP + setup + b"\n")
 
     async def play(self, job: bytes) -> bytes:
-        """Send a job to the worker; return the record, or what PlayJob returns when the worker is lost."""
+        """Send an encoded job to the worker. Return the encoded record; b"" when the worker is lost."""
         self._is_playing = True
         record = await self._link.play(job)
         self._is_playing = not record  # a worker that is lost does not wait for anything
@@ -44,7 +44,7 @@ class KeptWorker:
 
 
 class _Group(NamedTuple):
-    """The settings that a worker keeps from its start: it can play every setup that has the same ones."""
+    """The settings of a worker that cannot change after its start. It can play every setup with the same settings."""
 
     cores: tuple[int, ...]
     pondering: bool
@@ -52,10 +52,10 @@ class _Group(NamedTuple):
 
 
 class KeptWorkers:
-    """The workers of a program that plays again and again: a worker keeps the sandboxes of bots that stay the same.
+    """The workers of a program that plays many times. A worker keeps the sandboxes of bots that do not change.
 
-    `executor` is used as `host.backends.local.local_workers` is. Blocks that are open at the same time have workers of their
-    own, which should not be pinned to cores (placement "free").
+    `executor` is used as `host.backends.local.local_workers` is. Blocks that are open at the same time do not share workers.
+    Such workers should not be pinned to cores (placement "free").
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class KeptWorkers:
     ) -> AsyncIterator[FixtureQueue]:
         """Open a queue of fixtures with this setup. Leaving the block ends only workers that are playing.
 
-        The placement of workers is chosen once, because that measures the load of the machine.
+        For equal requests the placement of workers is chosen once, because the choice needs time to measure the load.
         """
         request = placement_request(setup, workers)
         if request not in self._placements:

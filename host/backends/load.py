@@ -1,4 +1,4 @@
-"""Measures the load of other programs, and chooses the placement of workers on this machine by it."""
+"""Measures the load by other programs, and uses it to choose the placement of workers on this machine."""
 
 import os
 import time
@@ -17,7 +17,7 @@ MIN_STRANGERS, STRANGERS_SHARE = 0.5, 0.1
 
 
 async def busy_cores() -> float:
-    """Return how many of the cores that this process may use are kept busy by others, on average over SAMPLE_S."""
+    """Return how many of this process's cores other programs keep busy, on average over SAMPLE_S."""
     cores = os.sched_getaffinity(0)
     began, busy, own = time.monotonic(), _busy_seconds(cores), time.process_time()
     await trio.sleep(SAMPLE_S)

@@ -1,4 +1,4 @@
-"""Run on this machine: N worker processes, each playing one fixture at a time."""
+"""Play fixtures on this machine in several worker processes, each of which plays one fixture at a time."""
 
 import contextlib
 import math
@@ -20,7 +20,7 @@ from host.play.jobs import Job, WorkerSetup, encode, encode_setup, worker_input
 from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
-"""Workers that one fixture can lose. Then the run stops, because the cause must be a defect of croupier."""
+"""Number of lost workers of one fixture after which the run stops, because the cause must be a defect of croupier."""
 
 WORKER_EXIT_TIMEOUT_S = 2.0
 
@@ -33,18 +33,19 @@ PlayJob = Callable[[bytes], Awaitable[bytes]]
 """Sends an encoded job to a worker and returns the encoded record; b"" when the worker is lost."""
 
 PlayJobs = Callable[[Sequence[bytes]], Awaitable[Sequence[bytes]]]
-"""Sends encoded jobs to a worker and returns the encoded records of the first of them, at least one; the last is b"" when
-the worker is lost."""
+"""Sends encoded jobs to a worker and returns encoded records, in order. There may be fewer records than jobs, but at least one.
+The last record is b"" when the worker is lost."""
 
 SHORT_FIXTURE_S = 0.2
-"""Seconds below which a fixture is short: a worker that has played one may be sent several at once."""
+"""Seconds below which a fixture is short. A worker that has played a short fixture may be sent several fixtures together."""
 
 
 class FixtureQueue:
     """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one.
 
-    At most MAX_SHARE fixtures for each of `count` workers wait or are played, so that the memory does not grow with the
-    number of fixtures. A worker whose fixtures are short gets those of the same bots (`Shares`); it may be sent up to `at_once`.
+    `count` is the number of workers. At most MAX_SHARE * `count` fixtures are unfinished, so that the memory does not grow
+    with the number of fixtures. A worker whose fixtures are short gets fixtures of the same bots (`Shares`). It may be sent up
+    to `at_once` fixtures together.
     """
 
     def __init__(self, on_lost: Callable[[str], None], description: str, count: int, at_once: int = 1) -> None:
@@ -57,7 +58,7 @@ class FixtureQueue:
         self._done, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Add one fixture; wait while there are too many that are not finished."""
+        """Add one fixture. Wait while too many fixtures are unfinished."""
         await self._room.acquire()
         self._shares.add(job)
         self._waiting.release()
@@ -66,12 +67,12 @@ class FixtureQueue:
             self._needed.release()
 
     async def worker_needed(self) -> None:
-        """Wait until a fixture needs another worker: the first fixture one, the second a second one, up to `count`."""
+        """Wait until a fixture needs another worker. Each of the first `count` fixtures needs one."""
         await self._needed.acquire()
 
     @property
     def has_result(self) -> bool:
-        """Whether `next_result` returns at once."""
+        """Whether `next_result` returns without waiting."""
         return self._records.statistics().current_buffer_used > 0
 
     async def next_result(self) -> Record:
@@ -79,9 +80,10 @@ class FixtureQueue:
         return await self._records.receive()
 
     async def feed(self, worker: str, play: PlayJob) -> None:
-        """Send one fixture after another to a worker until it is lost, and then requeue the fixture it was playing.
+        """Send one fixture after another to a worker until it is lost. Then requeue the fixture that it was playing.
 
-        Raise WorkerFailed when the worker reports a failure, or when the fixture has lost too many workers.
+        `worker` is its name in messages. Raise WorkerFailed when the worker reports a failure of croupier, or when the fixture
+        has lost too many workers. Raise UserError when the worker reports a UserError.
         """
 
         async def play_first(jobs: Sequence[bytes]) -> Sequence[bytes]:
@@ -90,7 +92,7 @@ class FixtureQueue:
         await self.feed_several(worker, play_first)
 
     async def feed_several(self, worker: str, play: PlayJobs) -> None:
-        """Send fixtures to a worker as `feed` does, but several short ones at once. Requeue those that were not played."""
+        """Send fixtures to a worker as `feed` does, but several short ones together. Requeue the fixtures not played."""
         seconds = math.inf  # of the longest of the last fixtures
         with self._shares.hand() as hand:
             while True:
@@ -118,7 +120,10 @@ class FixtureQueue:
         self._requeue_lost(worker, jobs[0])
 
     def _more_jobs(self, hand: Hand) -> Iterator[Job]:
-        """Yield jobs to play together with another, and leave as many to each other worker. None has lost a worker."""
+        """Yield jobs to send together with another one. Leave as many waiting jobs for each other worker.
+
+        Stop at a job that has lost a worker.
+        """
         for _ in range(min(self._at_once - 1, self._waiting.value // self.count)):
             job = hand.take_similar()
             if job.fixture.path in self._lost:
@@ -132,7 +137,10 @@ class FixtureQueue:
         self._waiting.release()
 
     def _requeue_lost(self, worker: str, job: Job) -> None:
-        """Requeue the fixture that a lost worker was playing. It is then played alone, so that others are not lost."""
+        """Requeue the fixture that a lost worker was playing. It is then sent alone, so that no other fixture is lost with it.
+
+        Raise WorkerFailed if the fixture has lost MAX_LOST_WORKERS workers.
+        """
         path = job.fixture.path
         self._lost[path].append(f"{worker} is lost")
         if len(self._lost[path]) >= MAX_LOST_WORKERS:
@@ -145,16 +153,17 @@ class FixtureQueue:
 async def local_workers(
     setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
 ) -> AsyncIterator[FixtureQueue]:
-    """Start workers and place them on cores; if `workers` is 0, as many as there is room for.
+    """Start workers, place them on cores, and yield their queue. If `workers` is 0, start as many as there is room for.
 
-    Leaving the block ends them and every bot. Raise WorkerFailed when croupier itself fails.
+    Call `on_lost` with a sentence for each lost worker. Leaving the block ends the workers and every bot. Raise WorkerFailed
+    when croupier itself fails.
     """
     placement = await choose_placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode_setup(setup)
 
     async def keep_running(cores: Sequence[int]) -> None:
-        """Run one worker as soon as there is a fixture for it, and start another whenever it is lost."""
+        """Run one worker as soon as there is a fixture for it. Start another worker whenever one is lost."""
         await queue.worker_needed()
         while True:
             async with connected(start_worker(), worker_input(cores, encoded_setup)) as link:
@@ -189,7 +198,7 @@ class WorkerLink(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[WorkerLink]:
-    """Send a worker process its first lines, and end it when the block ends."""
+    """Send a worker process its first lines. End the process when the block ends."""
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))

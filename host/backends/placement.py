@@ -31,7 +31,7 @@ class Placement(NamedTuple):
         return "core" if self.cores else "free"
 
     def cores_of(self, index: int) -> tuple[int, ...]:
-        """Return the cores of the worker with a number; () for every core."""
+        """Return the cores of the worker with this index, from 0; () for every core."""
         return self.cores[index] if self.cores else ()
 
     def __str__(self) -> str:
@@ -43,17 +43,17 @@ class Placement(NamedTuple):
 
 
 class PlacementRequest(NamedTuple):
-    """What a tournament asks for."""
+    """The needs of a tournament that decide the placement of its workers."""
 
     placement: str = "auto"  # one of PLACEMENTS
     workers: int = 0  # 0 = as many as the machine has room for
-    cores: int = 1  # the most cores that one of its bots asks for
+    cores: int = 1  # the largest number of cores that a bot asks for
     pondering: bool = False
     models: bool = False  # whether a bot asks language models: while it waits for one, its core can do something else
 
 
 def placement_request(setup: WorkerSetup, workers: int) -> PlacementRequest:
-    """Return what a tournament asks for. If `workers` is 0, the machine decides how many there are."""
+    """Return the placement request of a tournament. If `workers` is 0, the machine decides the number of workers."""
     cores = max((bot.spec.cores for bot in setup.bots), default=1)
     models = any(bot.limits.models for bot in setup.bots)
     return PlacementRequest(setup.placement, workers, cores, setup.pondering, models)
@@ -62,7 +62,7 @@ def placement_request(setup: WorkerSetup, workers: int) -> PlacementRequest:
 def place(request: PlacementRequest, cores: Sequence[int], usable: int) -> Placement:
     """Return the placement on a machine without other programs.
 
-    `cores` are its cores in the order of their use. `usable` is how many of them may be used at a time.
+    `cores` are its cores in the order of their use. `usable` is how many of them may be used at the same time.
     """
     width = min(request.cores, usable)
     most = usable // width
@@ -124,7 +124,7 @@ def _quota() -> float:
 
 
 def quota_of(group: Path) -> float:
-    """Return the least quota of a control group and of the groups above it, in cores."""
+    """Return the lowest CPU quota of a control group and of the groups above it, in cores; infinity without a quota."""
     least = float("inf")
     for folder in (group, *group.parents):
         with suppress(OSError, ValueError, ZeroDivisionError):

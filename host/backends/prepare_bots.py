@@ -30,7 +30,7 @@ class PrepareRequest(NamedTuple):
 
 
 class PrepareResult(NamedTuple):
-    """The prepared bots, or every problem that prevents it."""
+    """The prepared bots, or all problems that keep them from being prepared."""
 
     bots: tuple[BuiltBot, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -44,7 +44,7 @@ def encode_request(request: PrepareRequest) -> bytes:
 
 
 async def prepare(request: PrepareRequest) -> PrepareResult:
-    """Build and start the bots."""
+    """Build and start the bots. Return them, or the problems that prevent it."""
     try:
         game = game_of(request.game, request.ref)
         ready = await prepare_bots(request.submissions, game, request.granted, request.level)

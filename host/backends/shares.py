@@ -1,6 +1,6 @@
 """Divides the waiting fixtures into shares, so that the fixtures of the same bots are played by the same worker. Pure.
 
-A worker keeps the sandboxes of BOTS_AT_ONCE bots. What it plays next never changes what a fixture results in.
+A worker keeps the sandboxes of BOTS_AT_ONCE bots. The order in which it plays fixtures never changes their results.
 """
 
 from collections import deque
@@ -11,18 +11,21 @@ from host.play.jobs import Job
 from host.play.records import BOTS_AT_ONCE
 
 MAX_SHARE = (BOTS_AT_ONCE // 2) ** 2
-"""Most fixtures of a share: every bot of one half of its bots against every bot of the other half."""
+"""Maximum number of fixtures in a share: every bot of one half of the bots plays every bot of the other half once."""
 
 
 class Share:
-    """Waiting fixtures of at most BOTS_AT_ONCE bots, or of one fixture that has more. `bots` are those of all it ever had."""
+    """Waiting fixtures with at most BOTS_AT_ONCE bots in total, or one fixture that has more bots.
+
+    `bots` has the bots of all fixtures that were ever in the share.
+    """
 
     def __init__(self, jobs: list[Job]) -> None:
         self.jobs = deque(jobs)
         self.bots = {bot for job in jobs for bot in job.fixture.bots}
 
     def has_room(self, job: Job) -> bool:
-        """Return whether a fixture can be added."""
+        """Return whether the share has room for a fixture and its bots."""
         return len(self.jobs) < MAX_SHARE and len(self.bots.union(job.fixture.bots)) <= BOTS_AT_ONCE
 
     def add(self, job: Job) -> None:
@@ -31,7 +34,10 @@ class Share:
         self.bots.update(job.fixture.bots)
 
     def half(self) -> "Share":
-        """Remove half of the fixtures, the larger one, and return it: those with the same first bots."""
+        """Remove half of the fixtures, the larger half, and return it as a share.
+
+        The fixtures are sorted by their bots before they are divided, so that each half has few different first bots.
+        """
         ordered = sorted(self.jobs, key=lambda job: job.fixture.bots)  # stable: the order of the stage
         middle = len(ordered) // 2
         self.jobs = deque(ordered[:middle])
@@ -39,7 +45,10 @@ class Share:
 
 
 class Shares:
-    """All waiting fixtures of a run: the shares of workers, and those that no worker has, in the order of the stage."""
+    """All waiting fixtures of a run: the shares of workers, and the free shares, in the order of the stage.
+
+    A free share belongs to no worker.
+    """
 
     def __init__(self) -> None:
         self._free = list[Share]()
@@ -53,7 +62,7 @@ class Shares:
 
     @contextmanager
     def hand(self) -> Iterator["Hand"]:
-        """Let a worker take fixtures for the length of the block. What is left of its share is free then."""
+        """Let a worker take fixtures for the length of the block. Then the rest of its share becomes free."""
         hand = Hand(self._free, self._hands)
         self._hands.append(hand)
         try:
@@ -64,14 +73,14 @@ class Shares:
 
 
 class Hand:
-    """A worker that takes fixtures. At least one must be waiting whenever it takes one."""
+    """A worker that takes fixtures. It may take one only while at least one fixture is waiting."""
 
     def __init__(self, free: list[Share], hands: list["Hand"]) -> None:
         self.share = Share([])
         self._free, self._hands = free, hands
 
     def take_first(self) -> Job:
-        """Remove and return the first waiting fixture that is in no share of a worker, or else the first of such a share."""
+        """Remove and return the first fixture of the free shares. If no share is free, take it from the largest share."""
         if not self._free:
             return max((hand.share.jobs for hand in self._hands), key=len).popleft()
         job = self._free[0].jobs.popleft()
@@ -82,7 +91,8 @@ class Hand:
     def take_similar(self) -> Job:
         """Remove and return a fixture of the worker's own share.
 
-        When that is empty, the worker first gets the free share with the most of its bots, or half of another worker's.
+        If that share is empty, the worker first gets the free share that has the most bots in common with it. If no share is
+        free, the worker gets half of another worker's share.
         """
         if not self.share.jobs:
             if self._free:
