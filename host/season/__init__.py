@@ -2,5 +2,5 @@
 
 import os
 
-# As in host/rating/strength_of_many.py: numpy's threads save no time here, and would wait with processor time of bots.
+# As in host/rating/strength_of_many.py: numpy's threads save no time here, and would use processor time that bots need.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -16,11 +16,15 @@ from host.season.folder import SeasonFolder
 from host.season.rounds.book import Book
 
 LEFT_OUT = frozenset({"work", "inbox", "season.sqlite", "season.sqlite-wal", "season.sqlite-shm", "season.lock"})
-"""What is not copied as it is: the store is copied by SQLite, requests have no answer yet, and work is done again."""
+"""Names in the folder of a season that are not copied as they are.
+
+SQLite copies the store. The requests in `inbox` have no answer yet, and the season process does the work in `work`
+again.
+"""
 
 
 class Backup(NamedTuple):
-    """A backup: its file, the number of its files, its size, and the last round in it."""
+    """A finished backup: its file, the number of files in it, its size in bytes, and the last round in it (0: none)."""
 
     file: Path
     files: int
@@ -29,11 +33,11 @@ class Backup(NamedTuple):
 
 
 def back_up(place: Path, target: Path) -> Backup:
-    """Write a season into a tar file, compressed. The season process may be running.
+    """Write a season into a compressed tar file. The season process may be running.
 
-    The store is copied first, as it is at one moment (VACUUM INTO): whatever it names is in its folder already, so a
-    restored season may have files that its store does not name, and never the other way round. The journals of rounds are
-    copied by SQLite, too. Raise UserError if the file exists or cannot be written.
+    SQLite first copies the store as it is at one moment (VACUUM INTO). All files that the store names exist by then. So
+    a restored season may have files that its store does not name, but it has every file that its store names. SQLite
+    copies the journals of the rounds, too. Raise UserError if `target` exists or cannot be written.
     """
     folder = SeasonFolder(place)
     if target.exists():
@@ -69,10 +73,10 @@ def back_up(place: Path, target: Path) -> Backup:
 
 
 def _others(folder: SeasonFolder, last: int) -> Iterator[Path]:
-    """Yield every other file of a season. Files that vanish meanwhile, for example old reports, are left out.
+    """Yield the path of each file to copy, except the store. Leave out files that vanish meanwhile, as old reports do.
 
-    `last` is the last round of the copied store: the folder of a later one would contradict it. Folders of rounds that were
-    played again are left out, too.
+    `last` is the last round in the copied store. Folders of later rounds are left out, because they would contradict
+    this store. Folders of rounds that were played again are left out, too.
     """
     for path in sorted(folder.path.rglob("*")):
         top, second = (*path.relative_to(folder.path).parts, "")[:2]

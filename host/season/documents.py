@@ -1,9 +1,10 @@
-"""Defines what the season process publishes for its site, and the database that it lies in: published/site.sqlite.
+"""Defines the documents that the season process publishes for its site, and their database: published/site.sqlite.
 
-The season process alone writes the database, after the transactions of its store. Everything in it follows from the store and
-from the rounds, so a damaged one is made again. The site opens it for reading, and reads nothing else but reports, and the
-uploads that it hands back to their author. Rows that are for one author have his name, or that of a bot of his; they are
-selected in one place (host/season/site_database.py).
+The season process alone writes the database, after the transactions of its store. Everything in the database follows
+from the store and from the rounds, so the season process makes a damaged database again. The site opens the database
+for reading. It also reads other files below published/ (reports, records, the chain), and the uploads that it sends
+back to their authors. A row for one author has his name, or the name of one of his bots. Only
+host/season/site_database.py selects such rows.
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ State = Literal["open", "paused", "frozen", "final"]
 
 
 class SiteDocument(msgspec.Struct, frozen=True):
-    """The season as a whole."""
+    """The season as a whole: its state, its dates, its limits, its rules, and how many bots it has."""
 
     name: str
     game: str
@@ -29,12 +30,12 @@ class SiteDocument(msgspec.Struct, frozen=True):
     state: State
     submissions: Literal["invited", "anybody"]
     freeze: float | None  # seconds since 1970
-    round: int  # the last one that has begun; 0: none has
-    next_round: float | None  # when the next one begins at the earliest
+    round: int  # the last round that has begun; 0: none has
+    next_round: float | None  # earliest time of the next round, seconds since 1970
     bots: int
     versions: int
     waiting: int  # submissions without a verdict
-    now: str  # what is being done, in a line: "Java build, 6 s"
+    now: str  # the current work, in one line: "Java build, 6 s"
     active: int  # versions of one author that play at the same time
     limits: dict[str, str]  # of bots and of authors, in words
     references: tuple[str, ...]
@@ -47,9 +48,9 @@ class SiteDocument(msgspec.Struct, frozen=True):
 
 
 class Opponent(msgspec.Struct, frozen=True):
-    """The tables of a version against one other, over all rounds."""
+    """Results of a version against one opponent, over all rounds."""
 
-    label: str
+    label: str  # of the opponent
     tables: int
     won: float  # by the rules of the game: in a draw nobody wins, or all who are equal do
 
@@ -80,7 +81,7 @@ class LadderDocument(msgspec.Struct, frozen=True):
     """The ladder after a round."""
 
     round: int
-    at: float
+    at: float  # when the round ended, seconds since 1970
     rows: tuple[LadderRow, ...]
     fit: str  # a test of the model, in a sentence
     outside: str  # the chance that nobody outside the first places belongs inside, in a sentence
@@ -109,16 +110,20 @@ class RoundsDocument(msgspec.Struct, frozen=True):
 
 
 class MeetingRow(msgspec.Struct, frozen=True):
-    """The tables of some versions in a round."""
+    """Results of the versions that met in a round.
+
+    `won` and `faults` have one number for each of `labels`, in the same order. They are empty while the round is
+    played.
+    """
 
     labels: tuple[str, ...]
     tables: int
-    won: tuple[float, ...]  # by label, by the rules of the game: in a draw nobody wins, or all who are equal do
+    won: tuple[float, ...]  # by the rules of the game: in a draw nobody wins, or all who are equal do
     faults: tuple[int, ...]
 
 
 class RoundDocument(msgspec.Struct, frozen=True):
-    """A round."""
+    """A round with its meetings and its report."""
 
     row: RoundRow
     meetings: tuple[MeetingRow, ...]
@@ -143,7 +148,7 @@ class VersionRow(msgspec.Struct, frozen=True):
 
 
 class BotDocument(msgspec.Struct, frozen=True):
-    """A bot."""
+    """A bot with its versions and its results, as everybody may see it."""
 
     bot: str
     author: str
@@ -182,7 +187,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
 
 class AuthorDocument(msgspec.Struct, frozen=True):
-    """What an author sees."""
+    """The data for one author: his submissions, versions, faults, quota and messages."""
 
     author: str
     submissions: tuple[SubmissionRow, ...]  # newest first
@@ -195,7 +200,10 @@ class AuthorDocument(msgspec.Struct, frozen=True):
 
 
 class EntryRow(msgspec.Struct, frozen=True):
-    """A version that is entered in the final. `sha256` is that of what was built; the cards of the final follow from all."""
+    """A version that is entered in the final.
+
+    `sha256` is the hash of its program as it was built. The cards of the final follow from the hashes of all entries.
+    """
 
     label: str
     author: str
@@ -211,7 +219,7 @@ class EntriesDocument(msgspec.Struct, frozen=True):
 
 
 class AdminDocument(msgspec.Struct, frozen=True):
-    """What the organiser sees."""
+    """The data for the organiser: the queue, the authors, the log, and the disk usage in bytes."""
 
     queue: tuple[SubmissionRow, ...]
     authors: tuple[str, ...]
@@ -224,14 +232,18 @@ class AdminDocument(msgspec.Struct, frozen=True):
 
 
 class Document(NamedTuple):
-    """What there is one of, as JSON: "site", "ladder", "entries" and "admin"."""
+    """A document of which a season has at most one, as JSON. Its name is "site", "ladder", "entries" or "admin"."""
 
     name: str
     content: bytes
 
 
 class PublishedRound(NamedTuple):
-    """A round; `report` is the file of its report below published/: None before it is made, empty if there is none."""
+    """The row of a round.
+
+    `report` is the path of its report below published/: None if the report is not made yet, empty if there will be
+    none.
+    """
 
     number: int
     row: RoundRow
@@ -240,7 +252,7 @@ class PublishedRound(NamedTuple):
 
 
 class PublishedAuthor(NamedTuple):
-    """An author, with the hash of the secret of his link. The organiser has an empty name."""
+    """The row of an author, with the SHA-256 of the secret in his link. The row of the organiser has an empty name."""
 
     author: str
     token_sha256: str
@@ -249,7 +261,7 @@ class PublishedAuthor(NamedTuple):
 
 
 class OwnTables(NamedTuple):
-    """Tables of a round as a bot saw them from its own seats, NDJSON. They are for the author of the bot."""
+    """Tables of a round as a bot saw them from its own seats, as NDJSON. Only the author of the bot may read them."""
 
     bot: str
     round: int
@@ -257,7 +269,10 @@ class OwnTables(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A number that changes whenever something of a topic does: a document, "rounds", "bots", or "mine/AUTHOR"."""
+    """Revision number of a topic. It changes whenever a row of the topic changes.
+
+    A topic is the name of a document, "rounds", "bots", or "mine/AUTHOR".
+    """
 
     topic: str
     number: int
@@ -279,14 +294,15 @@ TABLES = (
     "CREATE INDEX answer_by_author ON answer(author);"
 )
 PUBLISHED = Schema(crc32(TABLES.encode()) >> 1, TABLES)
-"""Its number follows from its tables: a file that another croupier has written with others is made again."""
+"""The schema of the database. Its number is a checksum of its tables: if another version of croupier has written the
+file with other tables, the season process makes the file again."""
 
 
 def topic_of(author: str) -> str:
-    """Return the topic of what is for one author."""
+    """Return the topic of all rows that are for one author."""
     return f"mine/{author}"
 
 
 def report_of(number: int) -> str:
-    """Return the name of the report of a round below published/."""
+    """Return the path of a round's report, relative to published/."""
     return str(Path("rounds") / f"{number}.html")

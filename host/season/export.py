@@ -20,12 +20,14 @@ from host.season.rounds.season import Season, ladder_in
 
 
 def export_season(place: Path, tournament: Tournament, target: Path) -> int:
-    """Write the chain, the ladder, the records of all rounds that are over, and a check. Return the number of rounds.
+    """Write the chain, the ladder, the records of all finished rounds, and a program that checks them.
 
-    The season process may be running. Raise UserError if the store or a journal is damaged, or a file cannot be written.
+    Return the number of rounds. The season process may be running. Raise UserError if the season has no chain yet, if
+    the store or a journal is damaged, or if a file cannot be written.
     """
     folder = SeasonFolder(place)
-    # The final may be over since the process ended. The tournament of a round has another name than the season.
+    # The final may have ended after the season process did. If croupier.toml is wrong, `tournament` is that of a round:
+    # it has another name than the season, so the chain stays as it is.
     if tournament.season and folder.store.exists() and not lock_holder(folder.store):
         with Store.open(place) as store:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
@@ -53,6 +55,6 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
 
 
 def _records(folder: SeasonFolder, tournament: Tournament, number: int) -> str:
-    """Return the chain of the journal of a round."""
+    """Return the public lines in the chain of a round's journal, as one text."""
     with reading_round(folder.round(number), tournament) as journal, journal.snapshot():
         return "".join(public_lines(journal).lines)

@@ -34,20 +34,22 @@ POLL_S = 0.5
 
 
 class Final(NamedTuple):
-    """The final that has been made."""
+    """The final that `make_final` has written."""
 
     entries: Sequence[EntryRow]
     withdrawn: Sequence[str]  # labels that were entered when entry closed, and have been withdrawn since
-    digest: str
-    commitment: str
+    digest: str  # of the hashes of the entries
+    commitment: str  # SHA-256 of the seed of the final
 
 
 def make_final(
     place: Path, tournament: Tournament, target: Path, *, references: bool, tell: Callable[[str], None]
 ) -> Final:
-    """Close entry, wait until everything received before has its verdict, and write the folder of the final.
+    """Close entry, wait for the verdict on every submission received before, and write the folder of the final.
 
-    Raise UserError if nobody is entered, or if submissions wait and no process examines them.
+    `tell` gets the progress in sentences. Raise UserError if `target` is not empty, if the season has never been
+    opened, if nobody is entered, if submissions wait and no process examines them, or if entry is opened again
+    meanwhile.
     """
     folder = SeasonFolder(place)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -78,7 +80,10 @@ def make_final(
 
 
 def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> Sequence[EntryRow]:
-    """Ask the season process to close entry, and wait for the entries."""
+    """Ask the season process to close entry, wait until it has fixed the entries, and return them.
+
+    Raise UserError if the season process ends meanwhile.
+    """
     with Store.reading(folder.path) as store:
         frozen = store.setting(FROZEN)
     if not frozen:
@@ -97,7 +102,7 @@ def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> 
 
 
 def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[EntryRow]:
-    """Close entry while no process runs the season."""
+    """Close entry and return the entries, while no process runs the season. Raise UserError if submissions wait."""
     with Store.open(folder.path) as store:
         if fixed := entries_in(store):
             return fixed.entries
@@ -115,7 +120,11 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
 def _write(
     folder: SeasonFolder, tournament: Tournament, target: Path, places: dict[str, str], references: bool
 ) -> None:
-    """Write the folder of the final, whole or not at all. It has copies of the bots, so it can be moved and published."""
+    """Write the folder of the final completely, or not at all if an error or a crash interrupts it.
+
+    The folder has copies of the bots, so it can be moved and published. `places` has the folder of each bot, relative
+    to the season's folder, by label.
+    """
     unfinished = target.with_name(f".{target.name}.making")
     if unfinished.exists():
         remove_tree(unfinished)

@@ -18,20 +18,20 @@ from host.journal.tournament_dir import (
 )
 
 FINAL = "final"
-"""What the seed of the final is derived from, before it is bound to the entries."""
+"""The path by which the season's seed leads to the seed of the final, which the final then binds to its entries."""
 
 RESTORE = "restore it from a backup: croupier season backup has it"
-"""The hint of a file with a seed that is damaged."""
+"""The hint for a damaged file with the seed or its commitment."""
 
 CHAIN_FILE = "chain.ndjson"
-"""The chain of the season, below published/."""
+"""The name of the file with the chain of the season, below published/."""
 
 
 class MadeFinal(msgspec.Struct, frozen=True):
-    """The final that has been made: where, when, and who plays it."""
+    """The content of final.json: the folder of the final, when the final was made, and its entries."""
 
     folder: str
-    at: float
+    at: float  # seconds since 1970
     digest: str  # of the hashes of its entries
     entries: tuple[str, ...]  # labels
 
@@ -53,7 +53,7 @@ class SeasonFolder:
         self.commitment_file = path / "commitment.json"  # the hash of the seed, and when it was fixed
 
     def final(self) -> MadeFinal | None:
-        """Return the final; None if it has not been made, or its file is damaged."""
+        """Return the content of final.json; None if the final has not been made, or the file is damaged."""
         try:
             return msgspec.json.decode(self.final_file.read_bytes(), type=MadeFinal)
         except (OSError, msgspec.MsgspecError):
@@ -71,9 +71,9 @@ class SeasonFolder:
     # Seeds.
 
     def draw_seed(self) -> Commitment:
-        """Draw the seed of the season and commit to it, unless that has been done. Return the commitment.
+        """Draw the seed of the season and commit to it, unless both exist already. Return the commitment.
 
-        Raise UserError if the seed is not the one that was committed to.
+        Raise UserError if a file is damaged, or if the seed is not the one that the season has committed to.
         """
         if not self.seed_file.exists() and not self.commitment_file.exists():
             draw_seed(self.seed_file)
@@ -91,7 +91,7 @@ class SeasonFolder:
         return drawn_seed(self.seed_file, RESTORE)
 
     def committed(self) -> Commitment:
-        """Return the commitment. Raise UserError if it is missing or damaged."""
+        """Return the commitment to the seed. Raise UserError if it is missing or damaged."""
         try:
             return read_commitment(self.commitment_file)
         except (OSError, ValueError) as broken:
@@ -100,19 +100,19 @@ class SeasonFolder:
 
 
 def records_of(number: int) -> str:
-    """Return the name of the records of a round below published/, and in the folder of an export."""
+    """Return the path of a round's records, relative to published/ and to the folder of an export."""
     return f"rounds/{number:04d}.ndjson"
 
 
 def round_root(seed: bytes, number: int) -> bytes:
-    """Return the 16 bytes from which a round deals: it can be revealed without revealing other rounds or the seed."""
+    """Return the seed of a round: 16 bytes. It reveals neither the seeds of other rounds nor the season's own seed."""
     return derive(seed, f"round/{number}")[:16]
 
 
 def final_seed(seed: bytes) -> bytes:
     """Return the 16 bytes of the seed of the final. The final binds them to its entries (`bind_seed`).
 
-    So nobody can choose an entry to suit the seed, because only the organiser knows it; and the organiser cannot choose the
-    seed to suit the entries, because he has committed to it before.
+    Authors cannot choose an entry to suit the seed, because only the organiser knows the seed. The organiser cannot
+    choose the seed to suit the entries, because he has committed to the seed before.
     """
     return derive(seed, FINAL)[:16]
