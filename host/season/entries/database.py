@@ -1,4 +1,4 @@
-"""Opens the databases of a season: its store, and what it publishes. Only the season process writes them."""
+"""Opens the databases of a season: its store, and the database of its site. Only the season process writes to them."""
 
 import contextlib
 import fcntl
@@ -19,20 +19,20 @@ RESTORE = "croupier did not change it; restore it from a backup of croupier seas
 
 
 class Schema(NamedTuple):
-    """What a database is: its number as an application of SQLite, and the statements that create its tables."""
+    """The kind of a database: its application number in SQLite, and the statements that create its tables."""
 
     application: int
     tables: str
 
 
 def damaged(path: Path, why: object) -> UserError:
-    """Return the error of a database that is damaged or not that of a season."""
+    """Return the error of a database that is damaged, or does not belong to a season."""
     return UserError([Problem("E012", str(path), f"cannot be used: {why}", hint=RESTORE)], 3)
 
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn the errors of SQLite in the block into a UserError that names the file."""
+    """Turn errors of SQLite in the block into UserError, which names the file. IntegrityError is not changed."""
     try:
         yield
     except sqlite3.OperationalError as failed:
@@ -45,7 +45,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 class Database:
-    """An open season.sqlite. Each change is on the disk when the outermost `transaction` has ended."""
+    """An open database of a season. Each change is on the disk when the outermost `transaction` has ended."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self.path = connection, path
@@ -57,7 +57,7 @@ class Database:
             return self._connection.execute(query, values).fetchall()
 
     def row(self, query: str, *values: Any) -> tuple[Any, ...] | None:
-        """Return the first row of a query, or None."""
+        """Return the first row of a query; None if it finds none. Raise UserError if the file is damaged."""
         found = self.rows(query, *values)
         return found[0] if found else None
 
@@ -66,7 +66,10 @@ class Database:
         return self.row("SELECT 1 FROM sqlite_master WHERE name = ?", table.name) is not None
 
     def select(self, table: Table[V], condition: str = "", *values: Any) -> list[V]:
-        """Return the values of a table, for example those "WHERE name = ?". Raise UserError if the file is damaged."""
+        """Return the values of a table that fulfil a condition, for example "WHERE name = ?".
+
+        Raise UserError if the file is damaged.
+        """
         rows = self.rows(f"SELECT {table.names} FROM {table.name} {condition}", *values)
         try:
             return [table.value(row) for row in rows]
@@ -74,31 +77,37 @@ class Database:
             raise damaged(self.path, wrong) from wrong
 
     def first(self, table: Table[V], condition: str = "", *values: Any) -> V | None:
-        """Return the first value of a table; None if there is none."""
+        """Return the first value of a table that fulfils a condition; None if there is none."""
         found = self.select(table, f"{condition} LIMIT 1", *values)
         return found[0] if found else None
 
     def add(self, table: Table[V], value: V) -> None:
-        """Add a value to a table."""
+        """Add a value to a table as a row. Raise sqlite3.IntegrityError if the table has a row with its key."""
         self.change(table.add, *table.row(value))
 
     def put(self, table: Table[V], value: V) -> int:
-        """Add a value to a table, or replace the row with its key. Return 1; 0 if an equal row is there."""
+        """Add a value to a table, or replace the row with its key.
+
+        Return 1; 0 if the table has an equal row already.
+        """
         return self.change(table.put, *table.row(value))
 
     def number(self, query: str, *values: Any) -> int:
-        """Return the number that a query counts."""
+        """Return the number that a query selects; 0 if that is NULL."""
         (found,) = self.rows(query, *values)[0]
         return int(found or 0)
 
     def change(self, statement: str, *values: Any) -> int:
-        """Change the database; return how many rows have changed."""
+        """Run a statement that changes the database. Return the number of changed rows."""
         with self.transaction(), naming(self.path):
             return self._connection.execute(statement, values).rowcount
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Let the changes in the block happen together or not at all; blocks may be nested. An exception undoes the block."""
+        """Let the changes in the block happen together or not at all.
+
+        An exception undoes them. Blocks may be nested.
+        """
         begin, commit, undo = "BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK"]
         if self._depth:
             name = f"inner{self._depth}"
@@ -120,7 +129,10 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read everything as it is at one moment, while the season process may be writing. For one opened by `reading`."""
+        """Let all queries in the block read the same state, even if the season process is writing.
+
+        Use it only for a database that `reading` has opened.
+        """
         self.rows("BEGIN")
         try:
             yield
@@ -153,7 +165,7 @@ def _make(path: Path, schema: Schema, mode: str) -> None:
 
 
 def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
-    """Raise UserError if a file is not the database of a season, or of another version of croupier, or damaged."""
+    """Raise UserError if a file is damaged, is not the database of a season, or has the schema of another croupier."""
     with naming(path):
         (found,) = connection.execute("PRAGMA application_id").fetchone()
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
@@ -170,8 +182,8 @@ def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
 def writing(path: Path, schema: Schema, mode: str = "WAL") -> Iterator[Database]:
     """Open a database as its only writer; create it if it is missing. Raise UserError if it is damaged.
 
-    `mode` is SQLite's journal mode. Another one than WAL is for files that can be made again: what is written is not forced
-    to the disk, and a lock is waited for one second only.
+    `mode` is SQLite's journal mode. Use a mode other than WAL for a file that can be made again: SQLite does not force
+    changes to the disk, and waits only one second for a lock.
     """
     with contextlib.ExitStack() as stack, naming(path):
         if not (path.exists() and path.stat().st_size):

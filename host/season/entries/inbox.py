@@ -1,8 +1,8 @@
 """Defines the requests that the site, a hook or a command leaves in a season's inbox, and how they are stored there.
 
-A request is a folder in `inbox/`: `request.json`, and `upload` if it carries a file. It is written under another name and
-renamed, so the season process, which alone changes the store, sees it whole or not at all. What it answers is in the
-documents that it publishes (host/season/documents.py).
+A request is a folder in `inbox/`: `request.json`, and `upload` if it carries a file. The folder is written under
+another name and then renamed, so the season process sees it complete or not at all. Only the season process changes the
+store. Its answers are in the documents that it publishes (host/season/documents.py).
 """
 
 import os
@@ -27,23 +27,23 @@ MAX_REQUEST_BYTES = 64 << 10
 MAX_REQUESTS = 1000  # that are read at a time
 MAX_FILES = 4  # of a folder that are looked at; a request has two at most
 MAX_PRACTICE_TABLES = 2000
-UNFINISHED_S = 3600.0  # after this, a request that is not complete is what a killed process has left behind
+UNFINISHED_S = 3600.0  # after this time, an incomplete request was left behind by a killed process
 REQUEST_ID = re.compile(r"[0-9]{19}-[0-9a-f]{12}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Submit(msgspec.Struct, frozen=True, tag="submit"):
-    """Hand in a file, which lies beside the request as `upload`."""
+    """Submit a file, which is beside the request as `upload`."""
 
     author: str
     file_name: str
     door: str
-    bot: str = ""  # its name; empty: that of its file without suffix
+    bot: str = ""  # the name of the bot; empty: the name of the file without its suffix
     licence: str = ""
 
 
 class Activate(msgspec.Struct, frozen=True, tag="activate"):
-    """Let a version play, or not. It also puts a version back on the ladder that was taken off it."""
+    """Let a version play (`active`), or stop it. A version that was taken off the ladder returns to it if it plays."""
 
     author: str
     bot: str
@@ -57,7 +57,7 @@ class Practise(msgspec.Struct, frozen=True, tag="practise"):
     author: str
     bot: str
     number: int
-    opponents: tuple[str, ...] = ()  # labels of versions, or references; none: all references
+    opponents: tuple[str, ...] = ()  # labels of versions, and names of references; empty: all references
     tables: int = 200
 
 
@@ -69,14 +69,21 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
 
 
 class Join(msgspec.Struct, frozen=True, tag="join"):
-    """Take a name in a season that is open to anybody. `token_sha256` is the hash of the secret that the site has drawn."""
+    """Register as an author in a season that is open to anybody.
+
+    `token_sha256` is the SHA-256 of the secret that the site has drawn for the author's link.
+    """
 
     name: str
     token_sha256: str
 
 
 class Invite(msgspec.Struct, frozen=True, tag="invite"):
-    """Add an author, or replace the secret of his link; the organiser's command has drawn it."""
+    """Add an author, or replace the secret of the author's link (`again`). The organiser's command has drawn the
+    secret.
+
+    `token_sha256` is the SHA-256 of the secret.
+    """
 
     name: str
     token_sha256: str
@@ -84,7 +91,7 @@ class Invite(msgspec.Struct, frozen=True, tag="invite"):
 
 
 class Manage(msgspec.Struct, frozen=True, tag="manage"):
-    """An action of the organiser, about the season, a bot, a submission or an author."""
+    """Do something for the organiser with the season, a bot, a submission or an author."""
 
     action: Literal["pause", "resume", "freeze", "unfreeze", "withdraw", "readmit", "cancel", "rename", "remove"]
     subject: str = ""  # a bot, a submission or an author
@@ -96,7 +103,7 @@ Request = Submit | Activate | Practise | Cancel | Join | Invite | Manage
 
 
 def write_request(inbox: Path, request: Request, upload: Path | None = None) -> str:
-    """Leave a request in the inbox and return its id, which is the name of its folder. Ids sort by time.
+    """Write a request into the inbox and return its id, which is the name of its folder. Ids sort by time.
 
     The file `upload` is moved into the folder; it must be on the same file system. Raise OSError if it cannot be written.
     """
@@ -124,7 +131,10 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 
 class StoredRequest(NamedTuple):
-    """A request that lies in the inbox. Its id is the name of its folder, which is removed when it has been answered."""
+    """A request in the inbox.
+
+    Its id is the name of its folder, which is removed after the request has been answered.
+    """
 
     id: str
     folder: Path
@@ -132,12 +142,15 @@ class StoredRequest(NamedTuple):
 
     @property
     def at(self) -> float:
-        """When it was written, in seconds since 1970."""
+        """Return when the request was written, in seconds since 1970."""
         return int(self.id.partition("-")[0]) / 1e9
 
     @property
     def upload(self) -> Path:
-        """The file that belongs to the request, if there is one; another process may change it."""
+        """Return the path of the file that belongs to the request, if there is one.
+
+        Another process may change the file.
+        """
         return self.folder / UPLOAD_FILE
 
     def remove(self) -> None:
@@ -146,7 +159,7 @@ class StoredRequest(NamedTuple):
 
 
 class Inbox(NamedTuple):
-    """What lies in an inbox: the requests, the oldest first, and the problems of what has been set aside."""
+    """The content of an inbox: requests, oldest first, and a problem for each damaged request that was set aside."""
 
     requests: tuple[StoredRequest, ...]
     refused: tuple[Problem, ...]
@@ -157,9 +170,10 @@ class Damaged(Exception):
 
 
 def read_requests(inbox: Path) -> Inbox:
-    """Return the oldest requests of an inbox. What is damaged is moved into `.refused`, and its problem is returned.
+    """Return the oldest requests of an inbox, and move damaged ones into its folder `.refused`.
 
-    Whoever can write into the inbox can write anything there: no link is followed, and only small regular files are read.
+    A process that can write into the inbox can write anything there. So no link is followed, and only small regular
+    files are read.
     """
     inbox.mkdir(parents=True, exist_ok=True)
     found, refused = [], []
@@ -177,7 +191,7 @@ def read_requests(inbox: Path) -> Inbox:
 
 
 def _read(folder: Path) -> Request:
-    """Return the request in a folder. Raise Damaged, OSError or MsgspecError if there is none."""
+    """Return the request in a folder. Raise Damaged, OSError or MsgspecError if the folder has no valid request."""
     if not REQUEST_ID.fullmatch(folder.name):
         raise Damaged("its name is not the id of a request")
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -213,7 +227,10 @@ def _small_file(folder: int) -> bytes:
 
 
 def _set_aside(inbox: Path, name: str, why: Exception) -> Problem:
-    """Move a damaged request out of the way; remove it if that is not possible. Return its problem."""
+    """Move a damaged request into `.refused`, or remove it if it cannot be moved.
+
+    Return a problem that describes it.
+    """
     aside = inbox / SET_ASIDE
     try:
         if aside.is_symlink():

@@ -1,4 +1,4 @@
-"""Checks the names of authors and bots in a season. They stand in addresses, file names and labels."""
+"""Checks the names of authors and bots in a season, which are parts of addresses, file names and labels."""
 
 import re
 from unicodedata import combining, normalize
@@ -9,7 +9,7 @@ from host.bots.bot_spec import unsafe_name
 
 MAX_BOT_CHARS = 30  # a label adds "-" and a number, and the name of a bot has at most 40 characters
 MAX_AUTHOR_CHARS = 40
-LEAST_AUTHOR_CHARS = 12  # of an author's name in the name of a bot
+LEAST_AUTHOR_CHARS = 12  # of an author's name that the name of a bot contains (`name_beside`)
 MAX_FILE_CHARS = 120
 MAX_FILE_BYTES = 240  # a file system takes 255, and the season adds a suffix
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -17,13 +17,13 @@ SHOWN_CHARS = 60
 SPELLED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ø": "o", "ł": "l", "'": "", "’": ""}
 )
-"""How letters are written that are not in a name; other letters lose their accents."""
+"""The spelling of letters that a name cannot have. Other letters lose their accents."""
 RESERVED = frozenset({"admin", "organiser", "croupier", "nobody", "anybody", "everybody"})
-"""Names that an author cannot have: readers could take him for the organiser."""
+"""Names that an author cannot have, because readers could take the author for the organiser."""
 
 
 def author_name(name: str) -> str:
-    """Return the name of an author. Raise UserError for a name that he cannot have."""
+    """Return the name unchanged if an author can have it. Raise UserError if not."""
     _check("author", name, MAX_AUTHOR_CHARS)
     if name.lower() in RESERVED:
         raise _refused("author", name, "is reserved", "choose another name")
@@ -31,13 +31,13 @@ def author_name(name: str) -> str:
 
 
 def season_bot_name(name: str) -> str:
-    """Return the name of a bot in a season. Raise UserError for a name that it cannot have."""
+    """Return the name unchanged if a bot in a season can have it. Raise UserError if not."""
     _check("bot", name, MAX_BOT_CHARS)
     return name
 
 
 def submitted_file_name(name: str) -> str:
-    """Return the name of a submitted file. Raise UserError for a name that a bot's file cannot have."""
+    """Return the name unchanged if a submitted file can have it. Raise UserError if not."""
     plain = name.isprintable() and "/" not in name and not name.startswith(".") and name == name.strip()
     short = plain and 0 < len(name) <= MAX_FILE_CHARS and len(name.encode()) <= MAX_FILE_BYTES
     if short and not unsafe_name(name):
@@ -48,15 +48,16 @@ def submitted_file_name(name: str) -> str:
 
 
 def usable_name(text: str, most: int) -> str:
-    """Return the name that is most similar to a text of somebody else; empty if no character of it can stay."""
+    """Return a valid name of at most `most` characters that is similar to a text; empty if no character can stay."""
     plain = "".join(each for each in normalize("NFKD", text.translate(SPELLED)) if not combining(each))
     return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-._")[:most].rstrip("-._")
 
 
 def name_beside(bot: str, author: str) -> str:
-    """Return the name of an author's bot beside a bot of another author that has the same name.
+    """Return a name for an author's bot whose own name belongs to a bot of another author: AUTHOR.BOT.
 
-    The author's name is shortened, and that of the bot if too little would be left of the author's.
+    If that is too long, the author's name is shortened. The bot's name is shortened too if less than LEAST_AUTHOR_CHARS
+    of the author's name would remain.
     """
     short = author[: max(MAX_BOT_CHARS - len(bot) - 1, LEAST_AUTHOR_CHARS)].rstrip("-._")
     return f"{short}.{bot}"[:MAX_BOT_CHARS].rstrip("-._")

@@ -1,6 +1,7 @@
-"""Decides the order in which submissions are examined, why one waits, and what an author may still submit. Pure.
+"""Decides the order in which submissions are examined, why a submission waits, and what an author may still submit.
+Pure.
 
-The queue goes round the authors: nobody's second submission is examined before everybody's first.
+The authors take turns: the first submission of every author is examined before the second one of any author.
 """
 
 from collections import defaultdict
@@ -13,15 +14,17 @@ from host.season.season_config import AuthorLimits
 
 HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2
-"""A submission whose examination has ended this often with the season process waits until all others are done, so that it
-cannot keep them waiting for ever, whatever it does to the machine."""
+"""How often the season process may end during the examination of a submission before the submission comes last in the
+queue.
+
+So a submission that makes the machine fail cannot keep all others waiting for ever."""
 MAX_ATTEMPTS = 5
-"""Examinations of a submission that may fail because its bot could not be measured. After the last it is refused: entry cannot
-be closed for the final while it waits."""
+"""Examinations of a submission that may fail because its bot could not be measured. After the last one the submission
+is refused, because the entries of the final cannot be fixed while it waits."""
 
 
 class Waiting(NamedTuple):
-    """A submission that waits, or the request of an author for practice."""
+    """A submission that waits for its examination, or an author's request for practice."""
 
     id: str
     author: str
@@ -30,30 +33,30 @@ class Waiting(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What an author has used of his limits."""
+    """An author's usage, to be compared with the limits."""
 
     waiting: int = 0  # submissions without a verdict
     versions: int = 0
-    began: tuple[float, ...] = ()  # when the examinations of the last hour began
-    cpu: tuple[tuple[float, float], ...] = ()  # processor time of the last hour: when, and how many seconds
+    began: tuple[float, ...] = ()  # when the examinations of the last hour began, in seconds since 1970
+    cpu: tuple[tuple[float, float], ...] = ()  # processor time of the last hour: (when, seconds used)
 
     def recent(self, now: float) -> tuple[float, ...]:
-        """Return when the examinations of the hour before `now` began, the oldest first."""
+        """Return the times at which the examinations of the hour before `now` began, oldest first."""
         return tuple(sorted(each for each in self.began if each > now - HOUR_S))
 
     def cpu_seconds(self, now: float) -> float:
-        """Return the processor time of the hour before `now`."""
+        """Return the seconds of processor time that were used in the hour before `now`."""
         return sum(seconds for at, seconds in self.cpu if at > now - HOUR_S)
 
 
 class Quota(NamedTuple):
-    """The limits of an author, and what he has used of them."""
+    """The limits of an author, and the author's usage."""
 
     limits: AuthorLimits = AuthorLimits()
     used: Used = Used()
 
     def words(self, now: float) -> dict[str, str]:
-        """Return what is used of each limit, in words."""
+        """Return the usage of each limit as a text such as "2 of 5", by the name of the limit."""
         limits, used = self
         return {
             "submissions without a verdict": f"{used.waiting} of {limits.queue}",
@@ -63,7 +66,7 @@ class Quota(NamedTuple):
         }
 
     def free_in(self, now: float) -> float:
-        """Return after how many seconds another submission may run; 0 if it may now."""
+        """Return the seconds until another submission may run by the limit per hour; 0 if it may run now."""
         recent, most = self.used.recent(now), self.limits.per_hour
         return recent[-most] + HOUR_S - now if len(recent) >= most else 0.0
 
@@ -76,10 +79,10 @@ class Place(NamedTuple):
 
 
 def fair_order(waiting: Iterable[Waiting], served: Mapping[str, float], held: Iterable[str] = ()) -> list[Waiting]:
-    """Return what waits in the order in which it is examined.
+    """Return the waiting submissions and requests in the order in which they are examined.
 
-    `served` says when something of an author was last examined. `held` are the authors whose limits are used up: what they
-    have handed in comes last.
+    `served` has the time of the last examination by author. The submissions of the authors in `held`, whose limits are
+    used up, come last.
     """
     own = defaultdict[str, list[Waiting]](list)
     for each in sorted(waiting, key=lambda each: (each.attempts > TRUSTED_ATTEMPTS, each.at, each.id)):
@@ -95,7 +98,7 @@ def fair_order(waiting: Iterable[Waiting], served: Mapping[str, float], held: It
 
 
 def why_refused(quota: Quota, size: int, now: float) -> Problem | None:
-    """Return why an author cannot hand in a file of this size now; None if he can."""
+    """Return why an author cannot submit a file of `size` bytes now; None if the author can."""
     limits, used = quota
     if size > limits.size:
         message = f"the file has {counted(size, 'byte')}, and an author may hand in {counted(limits.size, 'byte')}"
@@ -115,7 +118,7 @@ def why_refused(quota: Quota, size: int, now: float) -> Problem | None:
 
 
 def why_held(quota: Quota, now: float) -> str:
-    """Return why nothing of an author is examined for the moment, in one line; empty if it is."""
+    """Return why no submission of an author is examined at the moment, in one line; empty if one may be examined."""
     limits, used = quota
     if left := quota.free_in(now):
         return f"{limits.per_hour} of your submissions ran in the last hour: goes on in {rough_duration(left)}"
@@ -132,9 +135,10 @@ def why_held(quota: Quota, now: float) -> str:
 
 
 def places(order: Sequence[Waiting], held: Mapping[str, str], running: str = "", paused: str = "") -> dict[str, Place]:
-    """Return the place and the reason of everything that waits, by id.
+    """Return the place in the queue, and the reason for waiting, of each submission or request in `order`, by its id.
 
-    `held` says why nothing of an author is examined, `running` what is examined now, `paused` why nothing is.
+    `held` has by author the reason why none of the author's submissions is examined. `running` names what is examined
+    now, and `paused` is the reason why the season examines nothing.
     """
     found = {}
     for number, each in enumerate(order, 1):

@@ -1,4 +1,4 @@
-"""The store of a season: what season.sqlite says about authors, submissions, versions and rounds, as typed values."""
+"""The store of a season: the authors, submissions, versions and rounds in season.sqlite, as typed values."""
 
 import contextlib
 from collections.abc import Iterator
@@ -43,11 +43,11 @@ TOUCHED = "CREATE TEMP TABLE touched (kind TEXT, name TEXT, PRIMARY KEY (kind, n
     )
     for change in ("INSERT", "UPDATE")
 )
-"""Notes in every transaction what it changes, until that has been published."""
+"""Statements that make the database note each changed author and submission, until the change has been published."""
 
 
 class Touched(NamedTuple):
-    """The authors and the submissions that have been changed since they were published."""
+    """The names of the authors, and the ids of the submissions, that have changed since they were last published."""
 
     authors: set[str]
     submissions: set[str]
@@ -60,17 +60,20 @@ class Authors:
         self._database = database
 
     def all(self) -> list[Author]:
-        """Return all authors by name."""
+        """Return all authors, sorted by name."""
         return self._database.select(AUTHOR, "ORDER BY name")
 
     def get(self, name: str) -> Author:
-        """Return an author. Raise UserError if there is none of this name."""
+        """Return the author of this name. Raise UserError if there is none."""
         if found := self._database.first(AUTHOR, "WHERE name = ?", name):
             return found
         raise UserError([Problem("E001", "", "there is no author of this name in the season", hint=INVITE_AGAIN)], 3)
 
     def add(self, name: str, token_sha256: str, now: float) -> Author:
-        """Add an author. The same name with the same secret is the same author. Raise UserError if the name is taken."""
+        """Add an author and return it. If an author has this name and this secret already, return that author.
+
+        Raise UserError if an author cannot have the name, or if another author has it.
+        """
         author_name(name)
         known = self._database.first(AUTHOR, "WHERE name = ? COLLATE NOCASE", name)
         if known is not None and (known.name, known.token_sha256) != (name, token_sha256):
@@ -81,11 +84,17 @@ class Authors:
         return added
 
     def replace_token(self, name: str, token_sha256: str) -> None:
-        """Replace the secret of an author: the old link no longer works. Raise UserError if there is no such author."""
+        """Replace the secret of an author's link: the old link no longer works.
+
+        Raise UserError if there is no such author.
+        """
         self._database.put(AUTHOR, self.get(name)._replace(token_sha256=token_sha256))
 
     def rename(self, name: str, new: str, now: float) -> None:
-        """Rename an author. His link, bots and submissions stay his. Raise UserError if the new name is not possible."""
+        """Rename an author, who keeps the link, the bots and the submissions.
+
+        Raise UserError if there is no such author, or if an author cannot have the new name.
+        """
         known = self.get(name)
         with self._database.transaction():
             self._database.change("UPDATE author SET token_sha256 = '' WHERE name = ?", name)
@@ -95,7 +104,10 @@ class Authors:
             self._database.change("DELETE FROM author WHERE name = ?", name)
 
     def remove(self, name: str) -> None:
-        """Remove an author who has handed in nothing. Raise UserError for an unknown author, or one with submissions."""
+        """Remove an author who has submitted nothing.
+
+        Raise UserError for an unknown author, or one with submissions.
+        """
         self.get(name)
         if self._database.row(
             "SELECT 1 FROM submission WHERE author = ? UNION SELECT 1 FROM bot WHERE author = ?", *[name] * 2
@@ -106,28 +118,28 @@ class Authors:
 
 
 class Events:
-    """What has happened in a season: its log, and the answers to requests."""
+    """The log of a season, and its answers to requests."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, at: float, kind: str, subject: str, text: str) -> None:
-        """Append an event."""
+        """Append an event to the log. `at` is its time in seconds since 1970."""
         number = self._database.number("SELECT max(number) FROM event") + 1
         self._database.add(EVENT, Event(number, at, kind, subject, text))
 
     def last(self, most: int, *kinds: str) -> list[Event]:
-        """Return the last events, of some kinds or of all, the newest last."""
+        """Return the last events of some kinds, or of all kinds if none is given, the newest last: at most `most`."""
         among = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
         return self._database.select(EVENT, f"{among} ORDER BY number DESC LIMIT ?", *kinds, most)[::-1]
 
     def of(self, *kinds: str, after: int = 0) -> list[Event]:
-        """Return the events of some kinds after the one with this number, in their order."""
+        """Return the events of some kinds that follow event number `after`, in their order."""
         among = ", ".join("?" * len(kinds))
         return self._database.select(EVENT, f"WHERE number > ? AND kind IN ({among}) ORDER BY number", after, *kinds)
 
     def answer(self, answer: Answer) -> None:
-        """Store the answer to a request; delete the oldest ones of its author."""
+        """Store the answer to a request. Delete the oldest answers to its author, so that KEPT_ANSWERS remain."""
         with self._database.transaction():
             self._database.put(ANSWER, answer)
             self._database.change(
@@ -142,7 +154,7 @@ class Events:
         return self._database.select(ANSWER, "WHERE author = ? ORDER BY at, request", author)
 
     def answered(self, request: str) -> Answer | None:
-        """Return the answer to a request; None if it has none yet."""
+        """Return the answer to the request with this id; None if it has not been answered yet."""
         return self._database.first(ANSWER, "WHERE request = ?", request)
 
 
@@ -160,7 +172,7 @@ class Store:
     def open(cls, folder: Path) -> Iterator["Store"]:
         """Open the store of a season folder as its only writer; create it if it is missing.
 
-        Examinations that were interrupted wait again. Raise UserError if it is damaged, or another process has it open.
+        Interrupted examinations wait again. Raise UserError if the store is damaged, or if another process has it open.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / STORE_FILE), writing(folder / STORE_FILE, SCHEMA) as database:
@@ -182,7 +194,7 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """Return the path of the database file."""
         return self.database.path
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:
@@ -190,7 +202,7 @@ class Store:
         return self.database.transaction()
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """Let everything that a block reads be as it is at one moment."""
+        """Let all queries in the block read the same state of a store that was opened for reading."""
         return self.database.snapshot()
 
     def setting(self, name: str, usual: str = "") -> str:
@@ -203,19 +215,22 @@ class Store:
         self.database.change("INSERT OR REPLACE INTO setting VALUES (?, ?)", name, value)
 
     def touched(self) -> Touched:
-        """Return what has been changed since it was published; all, after the store was opened."""
+        """Return the authors and submissions that have changed since they were published.
+
+        When the store has been opened, these are all authors and all submissions.
+        """
         found = self.database.rows("SELECT kind, name FROM touched")
         return Touched(*({name for kind, name in found if kind == which} for which in ("author", "submission")))
 
     def forget(self, touched: Touched) -> None:
-        """Note that something has been published."""
+        """Note that these authors and submissions have been published."""
         with self.transaction():
             for kind, names in zip(("author", "submission"), touched, strict=True):
                 for name in names:
                     self.database.change("DELETE FROM touched WHERE kind = ? AND name = ?", kind, name)
 
     def used(self, author: str, now: float) -> Used:
-        """Return what an author has used of his limits."""
+        """Return an author's usage at the time `now`."""
         return self.submissions.used(author, now, self.versions.count(author))
 
     def copy_to(self, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Stores the submissions of a season with their verdicts, the practice that authors have asked for, and what both have used."""
+"""Stores the submissions of a season with their verdicts, the requests for practice, and the processor time of both."""
 
 import json
 from collections.abc import Collection, Container
@@ -12,7 +12,7 @@ from host.season.entries.table import Table
 from host.season.entries.values import Bot, Practice, PracticeResult, Submission, SubmissionState, Usage, Verdict
 
 BOT = Table("bot", Bot, "name", own={"name": "COLLATE NOCASE", "author": "REFERENCES author"})
-"""Names are compared whatever the case of their letters."""
+"""The names of bots. The case of letters does not count when names are compared."""
 SUBMISSION = Table("submission", Submission, "id", own={"author": "REFERENCES author"})
 PRACTICE = Table("practice", Practice, "id", own={"author": "REFERENCES author"})
 USAGE = Table("usage", Usage, "what", "at")
@@ -22,7 +22,7 @@ W = TypeVar("W", Submission, Practice)
 
 
 class Upload(NamedTuple):
-    """The file of a submission. It is needed if the submission has no verdict yet, or a version was made of it."""
+    """The file of a submission. It is needed while the submission has no verdict, and if it became a version."""
 
     sha256: str
     size: int
@@ -31,32 +31,35 @@ class Upload(NamedTuple):
 
 
 class _Queued(Generic[W]):
-    """What waits, is begun, and may be interrupted: submissions or practice."""
+    """Values that wait, are begun, and may be interrupted: submissions, or requests for practice."""
 
     def __init__(self, database: Database, table: Table[W], begun: SubmissionState) -> None:
         self._database, self._begun = database, begun
         self._table: Table[W] = table
 
     def get(self, identity: str) -> W | None:
-        """Return what has an id; None if there is nothing."""
+        """Return the submission or request with this id; None if there is none."""
         return self._database.first(self._table, "WHERE id = ?", identity)
 
     def of_author(self, author: str) -> list[W]:
-        """Return what an author has asked for, the newest first."""
+        """Return the submissions or requests of an author, the newest first."""
         return self._database.select(self._table, "WHERE author = ? ORDER BY at DESC, id", author)
 
     def open(self) -> list[W]:
-        """Return all that has no result yet, in the order in which it was received."""
+        """Return all submissions or requests without a result, in the order in which they were received."""
         return self._database.select(self._table, f"WHERE {WITHOUT_VERDICT} ORDER BY at, id")
 
     def waiting(self) -> list[Waiting]:
-        """Return what waits."""
+        """Return those that wait to be begun, in the order in which they were received."""
         return [
             Waiting(each.id, each.author, each.at, each.attempts) for each in self.open() if each.state == "waiting"
         ]
 
     def begin(self, which: W, now: float) -> None:
-        """Write that something begins. What was interrupted before counts once for the limits of its author."""
+        """Store that a submission or request begins.
+
+        One that was interrupted before counts once for its author's limits.
+        """
         with self._database.transaction():
             known = self.get(which.id)
             self._update(which.id, state=self._begun, reason="", attempts=known.attempts + 1 if known else 1)
@@ -65,14 +68,14 @@ class _Queued(Generic[W]):
                 self._database.put(USAGE, Usage(which.id, which.author, now))
 
     def spent(self, identity: str, seconds: float) -> None:
-        """Write the processor time of what has begun last under this id."""
+        """Store the processor time, in seconds, of the last examination or practice with this id."""
         last = "(SELECT max(at) FROM usage WHERE what = ?)"
         self._database.change(
             f"UPDATE usage SET seconds = ? WHERE what = ? AND at = {last}", seconds, identity, identity
         )
 
     def recover(self, running: Container[str] = ()) -> None:
-        """Let everything wait again that was interrupted; not what is running."""
+        """Let each interrupted submission or request wait again, except those whose ids are in `running`."""
         for each in self.open():
             if each.state != "waiting" and each.id not in running:
                 self._update(each.id, state=SubmissionState.WAITING, reason="")
@@ -89,19 +92,19 @@ class Practices(_Queued[Practice]):
         super().__init__(database, PRACTICE, SubmissionState.PRACTISING)
 
     def add(self, practice: Practice) -> None:
-        """Add practice that waits. If the request is already there, change nothing."""
+        """Add a request for practice that waits. Change nothing if it has been added before."""
         if self.get(practice.id) is None:
             self._database.add(PRACTICE, practice)
 
     def finish(
         self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...], reason: str = ""
     ) -> None:
-        """Write the results of practice, or why it has none."""
+        """Store the results of practice, or the reason why it has no results."""
         self._update(identity, state=state, reason=reason, results=results)
 
 
 class Submissions(_Queued[Submission]):
-    """The submissions of a season, and what their examinations have used."""
+    """The submissions of a season, the names of bots, and the usage of authors."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, SUBMISSION, SubmissionState.BUILDING)
@@ -116,18 +119,21 @@ class Submissions(_Queued[Submission]):
         ]
 
     def files(self, authors: Collection[str]) -> dict[str, tuple[str, float]]:
-        """Return for each id of a submission of some authors the SHA-256 of the file that was handed in, and when it was."""
+        """Return the SHA-256 and the time of each submitted file of some authors, by the id of the submission."""
         query = f"SELECT id, sha256, at FROM submission WHERE {OF_AUTHORS}"
         rows = self._database.rows(query, json.dumps([*authors]))
         return {identity: (sha256, at) for identity, sha256, at in rows}
 
     def owner(self, bot: str) -> str:
-        """Return the author of a bot; empty if there is no bot of this name, whatever its case."""
+        """Return the author of a bot; empty if there is no bot of this name. The case of letters does not count."""
         found = self._database.first(BOT, "WHERE name = ?", bot)
         return found.author if found else ""
 
     def check_name(self, bot: str, author: str) -> None:
-        """Raise UserError if a bot cannot have this name, or if it belongs to another author."""
+        """Raise UserError if a bot of this author cannot have the name, or if it belongs to another author's bot.
+
+        Raise it also if the author has a bot whose name differs in the case of letters only.
+        """
         season_bot_name(bot)
         known = self._database.first(BOT, "WHERE name = ?", bot)
         if known is not None and (known.author, known.name) != (author, bot):
@@ -137,18 +143,18 @@ class Submissions(_Queued[Submission]):
             raise UserError([Problem("E003", bot, f"this bot belongs to {other}", hint=hint)], 3)
 
     def take_name(self, bot: str, author: str) -> None:
-        """Let a bot belong to an author. Raise UserError if it cannot have this name, or belongs to another author."""
+        """Reserve the name of a bot for an author. Raise UserError as `check_name` does."""
         self.check_name(bot, author)
         if not self.owner(bot):
             self._database.add(BOT, Bot(bot, author))
 
     def withdrawn(self, bot: str) -> str:
-        """Return why a bot is withdrawn; empty if it is not."""
+        """Return why a bot is withdrawn; empty if it is not withdrawn."""
         found = self._database.first(BOT, "WHERE name = ?", bot)
         return found.withdrawn if found else ""
 
     def set_withdrawn(self, bot: str, reason: str) -> str:
-        """Withdraw a bot for a reason, or take it back with an empty one. Return its name as it is stored.
+        """Withdraw a bot for a reason, or take it back if the reason is empty. Return its name as it is stored.
 
         Raise UserError if there is no such bot.
         """
@@ -164,30 +170,30 @@ class Submissions(_Queued[Submission]):
         self._database.add(SUBMISSION, submission)
 
     def set_state(self, identity: str, state: SubmissionState, reason: str = "") -> None:
-        """Write how far a submission is, and why."""
+        """Store the state of a submission, and the reason for it."""
         self._update(identity, state=state, reason=reason)
 
     def rename(self, identity: str, bot: str) -> None:
-        """Let a submission be one of another bot."""
+        """Give a submission the name of another bot."""
         self._update(identity, bot=bot)
 
     def wait_again(self, identity: str, reason: str, **also: Any) -> None:
-        """Let a submission wait again, as if it had not been examined; `also` are fields that change with it."""
+        """Let a submission wait again, as if it had not been examined. `also` has other fields that change."""
         self._update(
             identity, **{"state": SubmissionState.WAITING, "reason": reason, "verdict": None, "attempts": 0} | also
         )
 
     def set_verdict(self, identity: str, verdict: Verdict, reason: str, number: int = 0) -> None:
-        """Write the verdict on a submission, and the number of the version that it became."""
+        """Store the verdict on a submission, and the number of the version that it became; 0 if it became none."""
         state = SubmissionState.ACCEPTED if verdict.accepted else SubmissionState.REFUSED
         self._update(identity, state=state, reason=reason, verdict=verdict, number=number)
 
     def served(self) -> dict[str, float]:
-        """Return when something of each author was last examined."""
+        """Return when the last examination or practice of an author began, in seconds since 1970, by author."""
         return dict(self._database.rows("SELECT author, max(at) FROM usage GROUP BY author"))
 
     def used(self, author: str, now: float, versions: int) -> Used:
-        """Return what an author has used of his limits in the last hour; `versions` is how many he has."""
+        """Return an author's usage at the time `now`. `versions` is the number of the author's versions."""
         waiting = self._database.number(
             f"SELECT count(*) FROM submission WHERE author = ? AND {WITHOUT_VERDICT}", author
         )

@@ -1,6 +1,6 @@
 """Maps values to rows of SQLite: a table has a column for each field of a NamedTuple or Struct.
 
-Texts and numbers are stored as they are, and what is None as NULL. Everything else is stored as JSON.
+Texts, bytes and numbers are stored unchanged, None is stored as NULL, and any other value is stored as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 
 class Column(NamedTuple):
-    """A column: its name and definition, and how a value of its field is stored and read."""
+    """A column: its name and definition, and the functions that turn a value of its field into a cell and back."""
 
     name: str
     definition: str
@@ -26,7 +26,11 @@ class Column(NamedTuple):
 
 
 class Table(Generic[V]):
-    """A table of a database. `own` says what SQL adds to a column, for example that it is unique."""
+    """A table of a database, whose rows are values of the type `kind`.
+
+    `key` are the columns of the primary key. `own` has by column what SQL adds to its definition, for example UNIQUE,
+    and `more` is added to the definition of the table.
+    """
 
     def __init__(
         self, name: str, kind: type[V], *key: str, own: Mapping[str, str] = MappingProxyType({}), more: str = ""
@@ -44,14 +48,14 @@ class Table(Generic[V]):
         excluded = ", ".join(f"excluded.{each}" for each in names)
         old = ", ".join(f"{name}.{each}" for each in names)
         self.put = f"{self.add} ON CONFLICT DO UPDATE SET {changed} WHERE ({old}) IS NOT ({excluded})"
-        """Adds a row, or replaces the one with its key. The number of changed rows is 0 if it is there already."""
+        """The statement that adds a row, or replaces the row with its key. It changes 0 rows if an equal row exists."""
 
     def row(self, value: V) -> tuple[Any, ...]:
-        """Return a value as a row."""
+        """Return the row of a value: its cells in the order of the columns."""
         return tuple(column.stored(getattr(value, column.name)) for column in self._columns)
 
     def value(self, row: tuple[Any, ...]) -> V:
-        """Return the value of a row. Raise ValueError or MsgspecError if it has none."""
+        """Return the value of a row. Raise ValueError or MsgspecError if a cell does not fit the type of its field."""
         return self._kind(**{column.name: column.read(cell) for column, cell in zip(self._columns, row, strict=True)})
 
 

@@ -1,4 +1,4 @@
-"""Defines the values of a season's store: authors and their limits, submissions with their verdicts, and versions."""
+"""Defines the values of a season's store: authors, submissions with their verdicts, versions, practice and events."""
 
 import hashlib
 import secrets
@@ -26,12 +26,12 @@ def new_secret() -> str:
 
 
 def hash_of(secret: str) -> str:
-    """Return the SHA-256 that a season stores of a secret."""
+    """Return the SHA-256 of a secret, in hexadecimal. A season stores it instead of the secret."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 class SubmissionState(StrEnum):
-    """How far a submission is. The last three states are final."""
+    """The state of a submission, or of a request for practice. The last three states are final."""
 
     WAITING = "waiting"
     BUILDING = "building"
@@ -43,7 +43,7 @@ class SubmissionState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether the state does not change any more."""
+        """Return whether the state never changes again."""
         return self in (SubmissionState.ACCEPTED, SubmissionState.REFUSED, SubmissionState.CANCELLED)
 
 
@@ -67,7 +67,10 @@ class SlowAnswer(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the examination of a submission has found. All texts are bounded, and verbatim as a program printed them."""
+    """The result of the examination of a submission.
+
+    Texts of programs are as they were printed, and have a limited size.
+    """
 
     accepted: bool
     findings: tuple[Finding, ...] = ()
@@ -80,11 +83,11 @@ class Verdict(msgspec.Struct, frozen=True):
     slowest: tuple[SlowAnswer, ...] = ()
     practice: tuple[PracticeResult, ...] = ()
     compute_seconds: float = 0.0  # time of build, check and practice
-    pace: float = 0.0  # seconds that a table of practice has taken of a worker for it; 0: not measured
+    pace: float = 0.0  # the bot's share of the worker time of a practice table, in seconds; 0: not measured
 
 
 class Submission(NamedTuple):
-    """A file as it was handed in. The same bytes by the same author for the same bot are the same submission."""
+    """A submitted file. The same bytes by the same author for the same bot are the same submission."""
 
     id: str  # the first 16 hexadecimal digits of the SHA-256 of author, bot and file
     author: str
@@ -92,23 +95,23 @@ class Submission(NamedTuple):
     file_name: str  # as the author called the file
     sha256: str  # of the file; its bytes are in uploads/SHA256
     size: int
-    at: float  # when it was handed in last, seconds since 1970
-    door: str  # "web", "api" or "submit"
+    at: float  # when it was last submitted, in seconds since 1970
+    door: str  # how it was submitted: "web", "api" or "submit"
     state: SubmissionState
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
     verdict: Verdict | None = None
     licence: str = ""  # as its author states it
     number: int = 0  # of the version that it became; 0: it became none
-    attempts: int = 0  # how often its examination has begun since it waits
+    attempts: int = 0  # how often its examination has begun since it was received
 
     @property
     def label(self) -> str:
-        """The label of the version that it became; empty if it became none."""
+        """Return the label of the version that the submission became; empty if it became none."""
         return f"{self.bot}-{self.number}" if self.number else ""
 
 
 def submission_id(author: str, bot: str, sha256: str) -> str:
-    """Return the id of a file that an author submits for a bot: 16 hexadecimal digits."""
+    """Return the id of a submission: 16 hexadecimal digits of a hash of its author, bot and file."""
     return hashlib.sha256("\0".join((author, bot, sha256)).encode()).hexdigest()[:16]
 
 
@@ -118,23 +121,26 @@ class Version(NamedTuple):
     bot: str
     number: int  # from 1, for each bot
     author: str
-    sha256: str  # of what was built
+    sha256: str  # of the built bot
     submission: str  # its id
     entered: float  # seconds since 1970
     active: bool  # whether the author has chosen it to play on the ladder
     off_ladder: str = ""  # why, until its author acts; only the author sees the text after the colon
     content: str = ""  # SHA-256 of its files as handed in; the same files of a bot are the same version
     language: str = ""
-    pace: float = 0.0  # seconds that a table of practice has taken of a worker for it; 0: not measured
+    pace: float = 0.0  # the version's share of the worker time of a practice table, in seconds; 0: not measured
 
     @property
     def label(self) -> str:
-        """The name with which the version plays: `mine-4`."""
+        """Return the name with which the version plays, for example `mine-4`."""
         return f"{self.bot}-{self.number}"
 
     @property
     def place(self) -> str:
-        """Its folder below the season's. A tournament whose `bots` names this folder plays it under its label."""
+        """Return the folder of the version, relative to the season's folder.
+
+        The folder is called as the label, so a tournament whose `bots` has it plays the version under its label.
+        """
         return f"store/{self.content[:32]}/{self.label}"
 
 
@@ -149,16 +155,16 @@ class Bot(NamedTuple):
 class Usage(NamedTuple):
     """An examination or practice that has begun, with its processor time when it is over."""
 
-    what: str  # the id of the submission or of the request
+    what: str  # the id of the submission, or of the request for practice
     author: str
-    at: float
-    seconds: float = 0.0
+    at: float  # when it began, in seconds since 1970
+    seconds: float = 0.0  # processor time
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the season has answered to a request: a sentence, or a refusal with its code and cure."""
+    """The season's answer to a request: a sentence, or a refusal with its code and cure."""
 
-    request: str  # its id, which `write_request` has returned
+    request: str  # the id of the request, which `write_request` has returned
     author: str  # the author who wrote the request; empty for the organiser
     at: float  # seconds since 1970
     text: str
@@ -168,7 +174,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Event(NamedTuple):
-    """Something that has happened in a season: "accepted", "refused", "author", "terms", "round" …"""
+    """An event in the log of a season. Its kind is "accepted", "refused", "author", "terms", "round" …"""
 
     number: int  # from 1, in the order in which they happened
     at: float  # seconds since 1970
@@ -178,7 +184,7 @@ class Event(NamedTuple):
 
 
 class Practice(NamedTuple):
-    """Practice tables that an author has asked for. They do not count."""
+    """An author's request for practice tables, which do not count, and their results."""
 
     id: str  # of the request
     author: str
@@ -190,4 +196,4 @@ class Practice(NamedTuple):
     state: SubmissionState
     reason: str = ""
     results: tuple[PracticeResult, ...] = ()
-    attempts: int = 0  # how often it has begun
+    attempts: int = 0  # how often the practice has begun

@@ -1,4 +1,4 @@
-"""Stores the versions of a season: which there are, and which play."""
+"""Stores the versions of a season, and which of them play."""
 
 import json
 from collections.abc import Collection
@@ -65,7 +65,7 @@ class Versions:
         return self.get(bot if known else label, int(number) if known else 0)
 
     def with_content(self, bot: str, content: str) -> Version | None:
-        """Return the version of a bot with the same files; None if there is none."""
+        """Return the version of a bot whose files have the SHA-256 `content`; None if there is none."""
         found = self._some("WHERE bot = ? AND content = ?", bot, content)
         return found[0] if found else None
 
@@ -74,7 +74,7 @@ class Versions:
         return self._database.number("SELECT max(number) FROM version WHERE bot = ?", bot) + 1
 
     def late(self, at: float) -> list[tuple[float, Version]]:
-        """Return the versions whose submissions were handed in at a time or later, in that order, with their times."""
+        """Return pairs (time of submission, version) of the versions submitted at the time `at` or later, oldest first."""
         times = dict(self._database.rows("SELECT id, at FROM submission WHERE at >= ?", at))
         found = [(times[version.submission], version) for version in self.all() if version.submission in times]
         return sorted(found, key=lambda each: each[0])
@@ -87,9 +87,9 @@ class Versions:
         self._database.add(VERSION, version)
 
     def activate(self, version: Version, most: int) -> list[Version]:
-        """Let a version play, and clear why it was taken off the ladder. Return those of its author that no longer play.
+        """Let a version play, also if it was taken off the ladder. Return the author's versions that no longer play.
 
-        At most `most` versions of an author play: those that were entered last.
+        At most `most` versions of an author play: this one, and those that were entered last.
         """
         with self._database.transaction():
             others = [each for each in self.of_author(version.author) if each.active and each.label != version.label]
@@ -100,7 +100,7 @@ class Versions:
         return stopped
 
     def deactivate(self, version: Version) -> None:
-        """Let a version no longer play."""
+        """Stop a version: it no longer plays."""
         self._database.put(VERSION, version._replace(active=False))
 
     def take_off(self, label: str, reason: str) -> None:

@@ -38,8 +38,7 @@ from host.season.rounds.fit import BoolArray, Fit, IntArray, fitted
 Lots = NDArray[np.uint64]
 
 FIRST_TABLES, YOUNG_ROUNDS = 30, 5
-"""Tables that a version gets in its first round, and the number of its first rounds in which the floor gives it as
-many.
+"""Tables that a version gets in its first round, and in how many first rounds the floor gives it as many.
 
 So a version that comes late has 150 tables after five rounds. With 60 tables its rating would be known only to ± 85
 Elo."""
