@@ -1,4 +1,4 @@
-"""Give bots numbers in place of their names, for judges who must not know whose bot plays."""
+"""Replaces the names of bots by numbers, for judges who must not know the authors of the bots."""
 
 import hashlib
 import json
@@ -23,25 +23,26 @@ WITHHELD = ""
 
 @dataclass(frozen=True)
 class Anonymizer:
-    """The names that bots have in a report. A bot without a mask keeps its own name.
+    """Names of bots in a report. A bot without a mask keeps its real name.
 
-    Names and authors are removed from what a bot wrote, but a bot can still reveal itself in other ways.
+    The names of bots and authors are also removed from the texts that bots wrote. A bot can still reveal itself in
+    other ways.
     """
 
-    masks: Mapping[str, str] = field(default_factory=dict)  # in the order of the masks' numbers
-    secret: re.Pattern[str] | None = None  # names and authors to remove; None: nothing is removed
-    real_paths: Mapping[str, str] = field(default_factory=dict)  # of fixtures, by their masked paths
+    masks: Mapping[str, str] = field(default_factory=dict)  # names in the report by real name; Bot 1 first
+    secret: re.Pattern[str] | None = None  # names of bots and authors to remove from texts; None: nothing is removed
+    real_paths: Mapping[str, str] = field(default_factory=dict)  # real paths of fixtures, by the path in the report
 
     def bot(self, name: str) -> str:
-        """Return the name that a bot has in the report."""
+        """Return the name of a bot in the report."""
         return self.masks.get(name, name)
 
     def all_of(self, names: Iterable[str]) -> list[str]:
-        """Return the names that bots have in the report, in the given order."""
+        """Return the names of bots in the report, in the given order."""
         return [self.bot(name) for name in names]
 
     def state(self, known: RunState) -> RunState:
-        """Return what a run knows of itself, with the names of the report."""
+        """Return the state of a run with the names of the report."""
         if not self.masks:
             return known
         return replace(
@@ -63,7 +64,7 @@ class Anonymizer:
         )
 
     def _named(self, stage: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those values of a stage that name bots, with the names of the report."""
+        """Return the values of those keys of a stage that name bots, with the names of the report."""
         named: dict[str, Any] = {key: tuple(self.all_of(stage[key])) for key in ("references", "seeds") if key in stage}
         if "meetings" in stage:
             meetings = map(ListedMeeting.parse, stage["meetings"])
@@ -73,7 +74,7 @@ class Anonymizer:
         return named
 
     def bots(self, known: Mapping[str, RecordedBot]) -> dict[str, RecordedBot]:
-        """Return the bots by the names of the report. If names are masked, authors and hashes are withheld."""
+        """Return the bots, by their names in the report. If names are masked, empty their authors and hashes."""
         if not self.masks:
             return dict(known)
         return {
@@ -103,7 +104,7 @@ class Anonymizer:
         )
 
     def _undecided(self, why: Undecided) -> Undecided:
-        """Return why a fixture is undecided, as far as pages show it, with the names of the report."""
+        """Return the reason of an undecided fixture with the names of the report. Keep only what pages show of it."""
         return Undecided(
             self._cleared(why.reason),
             table=self.path(why.table),
@@ -113,7 +114,7 @@ class Anonymizer:
         )
 
     def change(self, change: Change) -> Change:
-        """Return a change of the run with the names of the report."""
+        """Return a correction of the run with the names of the report."""
         if not self.masks:
             return change
         what = self.bot(change.what) if change.what in self.masks else self.path(change.what)
@@ -121,14 +122,17 @@ class Anonymizer:
         return change._replace(what=what, reason=self._cleared(change.reason), about=about)
 
     def scored(self, journal: Journal, path: str) -> tuple[Fixture, Game, Packed]:
-        """Return a fixture, its game and its scores. `path` and the bots have the names of the report."""
+        """Return a fixture with the names of the report, its game, and its compressed scores.
+
+        `path` is the path of the fixture in the report.
+        """
         real = self.real_paths.get(path, path)
         fixture = journal.fixture(real)
         named = fixture._replace(path=path, bots=tuple(self.all_of(fixture.bots)))
         return named, journal.registry.game(fixture.game), journal.scores_of(real)
 
     def evidence(self, piece: Evidence) -> Evidence:
-        """Return evidence with the names of the report."""
+        """Return a piece of evidence with the names of the report. Remove names from its texts."""
         return piece._replace(
             bot=self.bot(piece.bot),
             detail=self._cleared(piece.detail),
@@ -138,12 +142,12 @@ class Anonymizer:
         )
 
     def event(self, event: Event) -> Event:
-        """Return an event of a table without names in the note of a bot."""
+        """Return an event of a table. If it contains the note of a bot, remove names from the note."""
         facts = event.facts
         return Event(event.ev, facts | {"note": self._cleared(facts["note"])}) if "note" in facts else event
 
     def _part(self, part: str) -> str:
-        """Return a part of a path. If it names the bots of a pairing (stages.contestants), replace them by their masks."""
+        """Return a part of a path. If it names the bots of a pairing (`contestants`), use the names of the report."""
         bots = contestants_in(part)
         masked = len(bots) > 1 and all(bot in self.masks for bot in bots)
         return contestants(self.all_of(bots)) if masked else part
@@ -156,11 +160,11 @@ class Anonymizer:
 
 
 REAL_NAMES = Anonymizer()
-"""Gives every bot its own name."""
+"""An anonymizer that keeps the real name of every bot."""
 
 
 def numbered(journal: Journal) -> Anonymizer:
-    """Return names for judges: Bot 1, Bot 2, …; the numbers of the bots differ from run to run."""
+    """Return names for judges: Bot 1, Bot 2, … The number of a bot is different in each run."""
     bots = journal.bots()
     salt = journal.state().seed_sha256
     order = sorted(bots, key=lambda bot: hashlib.sha256(f"{salt}/{bot}".encode()).digest())
@@ -172,7 +176,7 @@ def numbered(journal: Journal) -> Anonymizer:
 
 
 def renamed(table: ReplayedTable, names: Anonymizer) -> ReplayedTable:
-    """Return a replayed table with the given names."""
+    """Return a replayed table with the names of a report."""
     if not names.masks:
         return table
     masked = retitled(table, names.path(table.sitting.path), tuple(names.all_of(table.sitting.bots)))

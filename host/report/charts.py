@@ -1,4 +1,4 @@
-"""Compute what pages draw: figures as text, and the lines, bars and whiskers of small charts."""
+"""Computes the figures (as text) and the lines, bars and whiskers of small charts that pages show."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,26 +21,26 @@ from host.stages.picture import Tie
 
 
 def value(row: Row) -> str:
-    """Return the value that ranks a bot: "60.59 %" or chips."""
+    """Return the value that ranks a bot as text, for example "60.59 %"."""
     return row.ranking.spelled(row.first)
 
 
 def ranked(row: Row, word: str) -> str:
-    """Return a bot's value in one of its stage's rankings, with half the width of its interval."""
+    """Return a bot's value in the ranking `word`, with half the width of its interval: "60.59 % ± 1.20"."""
     ranking, estimate = ranking_of(word), row.estimates[word]
     half = ranking.half_width(estimate)
     return ranking.spelled(estimate) + (f" ± {half}" if half != NONE else "")
 
 
 def ranking_title(word: str, game: Game | None) -> str:
-    """Return the title of a ranking's column, for the scores of a game with their unit."""
+    """Return the title of a ranking's column. If the values are scores of the game, it includes their unit."""
     return ranking_of(word).title_with(display_of(game).unit)
 
 
 def figure(row: Row, stage: Stage) -> str:
-    """Return the value that ranks a bot, with its unit; or that of `Ranking.lead`, which says more.
+    """Return as text the main figure of a bot: the value that ranks it with its unit, or that of `Ranking.lead`.
 
-    Sets decide a bracket: there it is the result of the bot's last tie, for example "2 : 1 sets in the final".
+    In a bracket, return the result of the bot's last tie, for example "2 : 1 sets in the final": sets decide a bracket.
     """
     if played := stage.ties_of(row.bot):
         part, tie = played[-1]
@@ -53,14 +53,14 @@ def figure(row: Row, stage: Stage) -> str:
 
 
 def half(row: Row) -> str:
-    """Return half the width of a row's interval."""
+    """Return half the width of the interval of a row's first value, as text."""
     return row.ranking.half_width(row.first)
 
 
 def margin(row: Row, stage: Stage) -> str:
-    """Return a row's interval as text; or the value that ranks it, if `figure` shows another one.
+    """Return the text beside `figure` on a page: the interval, or the value that ranks if `figure` shows another one.
 
-    In a bracket, it is the opponent of the last tie and the sets of all ties.
+    In a bracket, return the opponent of the bot's last tie and the sets of all its ties.
     """
     if played := stage.ties_of(row.bot):
         (other,) = (one_line(bot or "") for bot in played[-1][1].bots if bot != row.bot)
@@ -69,7 +69,7 @@ def margin(row: Row, stage: Stage) -> str:
 
 
 def all_sets(row: Row, stage: Stage) -> str:
-    """Return the sets that a bot has won and lost in all its ties of a bracket: "9 : 4"."""
+    """Return the numbers of sets that a bot has won and lost in all its ties of a bracket: "9 : 4"."""
     return _sets(row.bot, [tie for _, tie in stage.ties_of(row.bot)])
 
 
@@ -79,14 +79,14 @@ def _sets(bot: str, ties: Sequence[Tie]) -> str:
 
 
 def interval_text(row: Row) -> str:
-    """Return a row's interval as text; or the value that ranks it, if `figure` shows another one."""
+    """Return a row's interval as text: "± 1.20". If `figure` shows another value, return the value that ranks."""
     if row.ranking.lead and row.tables != 1:
         return row.ranking.phrase_of(row.first, row.tables)
     return "no interval yet" if half(row) == NONE else f"± {half(row)}"
 
 
 class Scale(NamedTuple):
-    """The common axis of a table's whiskers."""
+    """Common horizontal axis of the whiskers in a table."""
 
     low: float
     high: float
@@ -94,12 +94,12 @@ class Scale(NamedTuple):
     title: str
 
     def x(self, at: float) -> float:
-        """Return the x coordinate of a value, from 6 to 234."""
+        """Return the x coordinate of a value. The axis reaches from 6 to 234 units."""
         return round(6 + 228 * (at - self.low) / (self.high - self.low), 1)
 
 
 class Whisker(NamedTuple):
-    """The interval of one row, in a chart 240 units wide."""
+    """Interval of one row in a chart 240 units wide: x coordinates of its ends and its value; None where not known."""
 
     low: float | None
     at: float | None
@@ -108,7 +108,7 @@ class Whisker(NamedTuple):
 
 
 def scale(rows: Sequence[Row]) -> Scale:
-    """Return the axis for these rows, with round ticks."""
+    """Return an axis that shows the intervals of all rows, with ticks at round numbers."""
     values = [
         each
         for row in rows
@@ -119,7 +119,7 @@ def scale(rows: Sequence[Row]) -> Scale:
 
 
 def axis_of(values: Sequence[float], *, rates: bool = False) -> Scale:
-    """Return an axis that shows all these values, with round ticks. `rates` are shown in percent."""
+    """Return an axis that shows all values, with ticks at round numbers. With `rates`, the ticks are in percent."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
@@ -135,7 +135,7 @@ def axis_of(values: Sequence[float], *, rates: bool = False) -> Scale:
 
 
 def whisker(row: Row, axis: Scale) -> Whisker:
-    """Return a row's whisker on an axis."""
+    """Return the whisker of a row on an axis."""
     at = row.first.figure
     if at is None:
         return Whisker(None, None, None, "nothing played yet")
@@ -145,14 +145,17 @@ def whisker(row: Row, axis: Scale) -> Whisker:
 
 
 def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, PairResult]]:
-    """Return a bot's opponents and its results against them; of very many, those nearest in a ranking, from 0."""
+    """Return a bot's opponents and its results against them. Of more than OPPONENTS, return the nearest in the ranking.
+
+    `places` are the places in the ranking, by bot, from 0.
+    """
     mine, last = places.get(bot.name, 0), len(places)
     distances = sorted((abs(places.get(other, last) - mine), nth) for nth, (other, _) in enumerate(bot.opponents))
     return [bot.opponents[nth] for nth in sorted(nth for _, nth in distances[:OPPONENTS])]
 
 
 class Bar(NamedTuple):
-    """One bar of a histogram, in a chart of 640 × 190 units."""
+    """Bar of a histogram, in a chart of 640 × 190 units. It is `late` if its answers took longer than the limit."""
 
     x: float
     y: float
@@ -163,7 +166,11 @@ class Bar(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """A histogram of answer times. `ticks` are below it, `down` are the heights of round numbers of answers."""
+    """Histogram of answer times.
+
+    `ticks` are the marks below it: x and a time. `down` are the marks beside it: y and a number of answers. `limit` is
+    the x coordinate of the time limit.
+    """
 
     bars: list[Bar]
     ticks: list[tuple[float, str]]
@@ -173,13 +180,13 @@ class Bars(NamedTuple):
 
 
 TOGETHER = "together with the previous one"
-"""The time of answers that took no time of their own: a bot can answer for many tables at once."""
+"""The words for an answer that took no extra time: a bot can answer several questions at the same time."""
 
 
 def bars(spent: Usage, limit: float | None) -> Bars:
-    """Return the histogram of a bot's answer times, with its limit in seconds.
+    """Return the histogram of a bot's answer times. `limit` is its time limit in seconds.
 
-    The first bar can be for answers that took no time.
+    If answers arrived together with the previous one, the first bar counts them.
     """
     counts = spent.walls
     used = [at for at, count in enumerate(counts) if count]
@@ -216,7 +223,7 @@ def bars(spent: Usage, limit: float | None) -> Bars:
 
 
 class Curve(NamedTuple):
-    """A line: its points as SVG text, its name, its colour, and the height `y` of the name."""
+    """Line of a chart: its points as SVG text, its name, the number of its colour, and the y coordinate of its name."""
 
     points: str
     name: str
@@ -225,26 +232,26 @@ class Curve(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """A line chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
+    """Line chart 640 units wide. `label` describes it for screen readers."""
 
     height: int
     lines: list[Curve]
-    down: list[tuple[float, str]]
-    along: list[tuple[float, str]]
+    down: list[tuple[float, str]]  # marks of the vertical axis: y and text
+    along: list[tuple[float, str]]  # marks of the horizontal axis: x and text
     label: str
-    across: str  # what the marks below the chart count
-    up: str  # what the marks beside it count
-    band: str = ""
+    across: str  # the title of the horizontal axis
+    up: str  # the title of the vertical axis
+    band: str = ""  # the outline of an interval around the line, as SVG text
 
 
-OPPONENTS = 40  # listed on a bot's page, at most
-WAYS = 40  # lines of bots in one chart of ranks, at most
-LEFT, RIGHT, ALONE = 60, 458, 606  # where lines begin, and where they end with and without names behind them
+OPPONENTS = 40  # most opponents on a bot's page
+WAYS = 40  # most lines of bots in a chart of ranks
+LEFT, RIGHT, ALONE = 60, 458, 606  # x at which lines begin, x at which they end before names, and without names
 COLOURS = 10
 
 
 def separate_labels(places: Sequence[float], apart: float) -> list[float]:
-    """Return places moved down until they are `apart` units from each other, in the given order."""
+    """Move y coordinates down until they are at least `apart` units from each other. Return them in the given order."""
     order = sorted(range(len(places)), key=lambda nth: places[nth])
     pushed, least = [0.0] * len(places), -apart
     for nth in order:
@@ -253,25 +260,28 @@ def separate_labels(places: Sequence[float], apart: float) -> list[float]:
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """Return points as SVG text."""
+    """Return points as the text of an SVG attribute: "60,14.0 80,34.0"."""
     return " ".join(f"{x:.0f},{y:.1f}" for x, y in points)
 
 
 def along(values: Sequence[int], right: int, pieces: int = 5) -> list[tuple[float, str]]:
-    """Return marks below a chart whose values are spaced evenly from LEFT to `right`."""
+    """Return about `pieces` + 1 marks below a chart: x and text. `values` are spaced evenly from LEFT to `right`."""
     last = len(values) - 1
     places = sorted({last * nth // pieces for nth in range(pieces + 1)}) if last > 0 else [0]
     return [(round(LEFT + (right - LEFT) * nth / max(1, last)), thousands(values[nth])) for nth in places]
 
 
 def line_points(places: Sequence[int | None], right: int, count: int) -> list[tuple[float, float]]:
-    """Return the points of a line of ranks out of `count`, the first rank on top. Skip ranks that are None."""
+    """Return the points of a line of ranks, with rank 1 at the top. Skip ranks that are None.
+
+    `count` is the number of all bots, and `right` the x coordinate of the last point.
+    """
     step, apart = (right - LEFT) / max(1, len(places) - 1), _apart(count)
     return [(LEFT + step * nth, 14 + apart * (place - 1)) for nth, place in enumerate(places) if place is not None]
 
 
 def rank_lines(ranks: Ranks) -> Lines:
-    """Return a line of ranks over time for each bot, or for the WAYS best bots if there are more."""
+    """Return a chart with the ranks of each bot over time. If there are more than WAYS bots, show only the best."""
     count = len(ranks.of)
     ended = {bot: places[-1] or count for bot, places in ranks.of.items()}
     last = dict(sorted(ended.items(), key=lambda one: one[1])[:WAYS])
@@ -288,7 +298,7 @@ def rank_lines(ranks: Ranks) -> Lines:
 
 
 def lead(stage: Stage) -> str:
-    """Return since when the first bot of a stage has been first."""
+    """Return a sentence that says since when the first bot of a stage has been first; "" if this is not known."""
     if stage.ranks is None or not stage.rows:
         return ""
     bot, after = stage.rows[0].bot, stage.ranks.after
@@ -305,7 +315,7 @@ def lead(stage: Stage) -> str:
 
 
 def rank_line(ranks: Ranks, bot: str) -> Lines | None:
-    """Return the ranks of one bot over time; None if it has none yet."""
+    """Return a chart with the ranks of one bot over time; None if the bot has no rank yet."""
     places, count = ranks.of.get(bot, ()), len(ranks.of)
     seen = [place for place in places if place is not None]
     if not seen:
@@ -316,12 +326,12 @@ def rank_line(ranks: Ranks, bot: str) -> Lines | None:
 
 
 def _counted(ranks: Ranks) -> str:
-    """Return what the marks below a chart of ranks count."""
+    """Return the title of the horizontal axis of a chart of ranks."""
     return "round" if ranks.unit == "rounds" else f"{ranks.unit} that have ended"
 
 
 def _apart(count: int) -> float:
-    """Return the distance of two ranks: smaller for many bots, so that the chart fits on a screen."""
+    """Return the vertical distance of two ranks. It is smaller for many bots, so that the chart fits on a screen."""
     return min(20.0, 800 / count)
 
 
@@ -335,7 +345,10 @@ def _ranks(count: int) -> list[tuple[float, str]]:
 
 
 def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
-    """Return how a pair's score developed, with its 95 % interval as a band."""
+    """Return a chart with the score of a pair over time, and its 95 % interval as a band.
+
+    `unit` is what tables are called: "games", "tourneys" or "tables".
+    """
     settled = head_to_head.points[
         len(head_to_head.points) // 4 :
     ]  # the first points vary most, and would flatten the rest
@@ -365,7 +378,7 @@ def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
 
 
 def chip_lines(chips: Chips) -> Lines:
-    """Return the chips of all bots, round by round."""
+    """Return a chart with the chips of all bots at a table, round by round."""
     most = max(max(line) for _, line in chips.of) or 1
     step = next(each * 10**power for power in range(9) for each in (1, 2, 5) if most / (each * 10**power) <= 5)
 
@@ -386,37 +399,37 @@ def chip_lines(chips: Chips) -> Lines:
 
 
 class Spot(NamedTuple):
-    """A bot in a scatter chart: its place, the ends of both intervals there, its name, and the place of the name."""
+    """Bot in a scatter chart."""
 
-    at: tuple[float, float]
-    across: tuple[float, float]
-    up: tuple[float, float]
+    at: tuple[float, float]  # x and y of its values
+    across: tuple[float, float]  # x of the ends of the horizontal interval
+    up: tuple[float, float]  # y of the ends of the vertical interval
     name: str
-    name_at: tuple[float, float]
+    name_at: tuple[float, float]  # x and y of the name
     colour: int
 
 
 class Scatter(NamedTuple):
-    """A scatter chart 640 units wide. `down` and `along` are marks on its axes; `label` describes it for screen readers."""
+    """Scatter chart 640 units wide. `label` describes it for screen readers."""
 
     height: int
     spots: list[Spot]
-    down: list[tuple[float, str]]
-    along: list[tuple[float, str]]
+    down: list[tuple[float, str]]  # marks of the vertical axis: y and text
+    along: list[tuple[float, str]]  # marks of the horizontal axis: x and text
     label: str
-    across: str
-    up: str
+    across: str  # the title of the horizontal axis
+    up: str  # the title of the vertical axis
 
 
 def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float, float]:
-    """Return the lower end of a bar, its middle and its upper end. Without an interval all are the value."""
+    """Return the lower end, the middle and the upper end of a bar. Without an interval, all three are the value."""
     return value if low is None else low, value, value if high is None else high
 
 
 def score_by_cost(stage: Stage) -> Scatter | None:
-    """Return the value that ranks each bot against the money it cost at a table; without prices, against its tokens or calls.
+    """Return a chart with the value that ranks each bot, against the money for models that the bot used at a table.
 
-    Return None if no bot used a model.
+    Without prices, use its tokens or calls instead of money. Return None if no bot used a model.
     """
     shown = [row for row in stage.rows if row.first.figure is not None and row.tables][:WAYS]
     keys = [key for key in shown[0].models if key != RETRIES] if shown else []
@@ -477,4 +490,4 @@ CHART_FILTERS = (
     score_line,
     chip_lines,
 )
-"""The filters that templates can call."""
+"""The functions of this package that templates can call as filters."""

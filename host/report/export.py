@@ -1,4 +1,7 @@
-"""Export results for other programs: one row per seat, one event per line, or the play.log of 2018 (docs/export.md)."""
+"""Exports results for other programs: CSV with a row per seat or decision, JSON with an event per line, or a play.log.
+
+docs/export.md describes the formats.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
@@ -21,14 +24,14 @@ COLUMNS = ("stage", "fixture", "table", "seat", "bot", "score", "won", "drawn")
 DECISION_COLUMNS = ("stage", "table", "number", "seat", "bot", "answer", "illegal", "score")
 
 Chosen = tuple[str, str, list[int] | None]
-"""A stage, a fixture of it, and the chosen tables of that; None: all."""
+"""A stage, the path of a fixture, and the numbers (from 0) of the chosen tables of the fixture; None: all tables."""
 
 
 def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[Chosen]:
-    """Yield stage, fixture and tables (None: all) of a selection: everything, a stage, a table or `last`.
+    """Yield the fixtures and tables of a selection: the name of a stage or of a table, "last", or None for everything.
 
-    Tables of withdrawn bots that no longer count are left out, unless one is named. Raise UserError if the selection
-    does not exist, or if its stage is running and its cards are still secret.
+    Leave out tables of withdrawn bots that do not count any more, unless the selection names the table. Raise UserError
+    if the selection does not exist, or if its stage is running and its cards are still secret.
     """
     state = journal.state()
     stages, gone = {stage.name: stage for stage in state.configs}, state.withdrawn
@@ -57,19 +60,22 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
 
 
 def refuse_evidence(journal: Journal, fixture: str) -> None:
-    """Raise UserError if a fixture's stage is running: its evidence is secret, whatever tables may be shown."""
+    """Raise UserError if the stage of a fixture is running: then its evidence is secret, even if its tables are not."""
     place = journal.place_of(fixture)
     if place is not None and place[0] not in visible(journal).stages:
         raise still_running(place[0])
 
 
 def write_csv(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write one row per seat at each table. Return the number of rows."""
+    """Write one row per seat at each table of a selection, as CSV. Return the number of rows."""
     return write_rows(file, COLUMNS, seat_rows(journal, selection, spoilers))
 
 
 def seat_rows(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[Sequence[Any]]:
-    """Return a row with COLUMNS for each seat at each table of a selection. Raise UserError as `chosen` does."""
+    """Return an iterator over the rows (see COLUMNS) of each seat at each table of a selection.
+
+    Raise UserError in the same cases as `chosen`.
+    """
     return _seats(journal, root_of(journal), list(chosen(journal, selection, spoilers)), spoilers)
 
 
@@ -88,7 +94,9 @@ def _seats(journal: Journal, seed: bytes, meant: Sequence[Chosen], spoilers: boo
 
 
 def write_decisions(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write one row per decision as CSV, with a column for each field of its question. Return the number of rows.
+    """Write one row per decision of a selection as CSV, with a column for each field of the question.
+
+    Return the number of rows.
 
     Raise UserError (exit code 1) if the journal does not fit the rules.
     """
@@ -101,7 +109,10 @@ def _decision_columns(journal: Journal) -> list[str]:
 
 
 def _decisions(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[list[str | int]]:
-    """Yield the rows of all decisions. Raise UserError (exit code 1) if the journal does not fit the rules."""
+    """Yield the rows of all decisions of a selection.
+
+    Raise UserError (exit code 1) if the journal does not fit the rules.
+    """
     seed = root_of(journal)
     for stage, path, tables in list(chosen(journal, selection, spoilers)):
         shown = shown_fixture(journal, seed, path, spoilers)
@@ -118,13 +129,13 @@ def _decisions(journal: Journal, selection: str | None, spoilers: bool) -> Itera
 
 
 def _field_cell(value: object) -> str:
-    """Return a field of a question as a cell; an empty field is an empty cell."""
+    """Return the value of a question's field as the text of a cell. An empty value is an empty cell."""
     text = spell(value)
     return "" if text == "-" else text
 
 
 def write_events(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write one event per line. Return the number of tables."""
+    """Write the events of a selection as JSON, one per line. Return the number of tables."""
     seed, tables = root_of(journal), 0
     for _, path, wanted in list(chosen(journal, selection, spoilers)):
         for table in load(journal, seed, path, wanted, spoilers):
@@ -134,12 +145,15 @@ def write_events(journal: Journal, selection: str | None, spoilers: bool, file: 
 
 
 def as_lines(table: ReplayedTable) -> str:
-    """Return a table's events as JSON, one per line."""
+    """Return the events of a table as JSON, one per line."""
     return b"\n".join([*[msgspec.json.encode({"v": 1} | event) for event in lines(table)], b""]).decode()
 
 
 def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
-    """Yield a table's events as JSON values. An answer includes its times and evidence if they were recorded."""
+    """Yield the events of a table as JSON values.
+
+    An answer includes its times and its evidence if they were recorded.
+    """
     kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     about = {"game": table.game.name, "rules": table.sitting.rules._asdict()}
     for event in table.events:
@@ -158,9 +172,10 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
 
 def write_playlog(journal: Journal, selection: str | None, spoilers: bool, file: TextIO) -> int:
-    """Write one table as a play.log, by default the last one. Return 1.
+    """Write the table of a selection as a play.log, by default the last table. Return 1, the number of tables.
 
-    Raise UserError if its game has none, or if the selection is more than one table.
+    Raise UserError if its game has no play.log, if the selection has more than one table, or if nothing has been
+    played.
     """
     seed, selection = root_of(journal), selection or "last"
     for _, path, tables in chosen(journal, selection, spoilers):

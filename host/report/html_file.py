@@ -1,4 +1,4 @@
-"""Build a report as one file: the page with its tables."""
+"""Builds a report in one file: the page of a run with the replays of its tables."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from host.report.summary import RunSummary, summarize
 from host.report.timelines import chips
 
 MAX_REPORT_BYTES = 990_000
-"""Bytes of one report at most. Replays that do not fit are left out."""
+"""Most bytes of a report. Replays that do not fit are left out."""
 REPLAYS = 200_000  # bytes of a report reserved for replays, unless its pages cannot be reduced any further
 USUAL = Quota(20, 200)
 
@@ -30,10 +30,11 @@ def report_of(
     *,
     evidence: bool = True,
 ) -> tuple[str, int]:
-    """Return the report of a journal with these names, and how many replays it contains.
+    """Return the report of a journal as HTML, and the number of replays in it.
 
-    `classes` has the grades of stages that are shown in place of those of their bots. Without `evidence`, the report does
-    not have what the bots wrote to standard error, and what else is evidence of faults.
+    `names` are the names of the bots in the report. `classes` are grades by stage that replace the grades of bots, for
+    example the grades of students. Without `evidence`, the report does not contain evidence of faults, such as the
+    texts that bots wrote to standard error.
     """
     seed, shown = known_seed(journal), visible(journal)
     summary = summarize(journal, seed, shown.stages, names=names)
@@ -63,9 +64,9 @@ def report_of(
 
 
 def spectators_report(journal: Journal) -> tuple[str, int]:
-    """Return the report of a journal without what the bots wrote to standard error and what else is evidence of faults.
+    """Return the report of a journal without evidence of faults as HTML, and the number of replays in it.
 
-    Their authors alone may see that. Return also how many replays it contains.
+    Only the author of a bot may see the evidence, for example the texts that the bot wrote to standard error.
     """
     return report_of(journal, evidence=False)
 
@@ -77,7 +78,10 @@ def _tables(
     played: Mapping[tuple[str, int], ReplayedTable],
     names: Anonymizer,
 ) -> tuple[list[TableRef], list[ReplayedTable], str]:
-    """Return the places of the tables that can be shown, these tables, and why others cannot be shown."""
+    """Replay tables. Return the references and the replays of those that can be replayed, and a text about the others.
+
+    `played` are tables that have been replayed already, by fixture and number. The text is "" if all can be replayed.
+    """
     found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""
     for place in places:
         try:
@@ -92,7 +96,7 @@ def _tables(
 
 
 def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: int) -> dict[str, str]:
-    """Return compressed tables by name, as many as fit into `room` bytes."""
+    """Return the compressed tables that fit into `room` bytes in total, by name. Earlier tables come first."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
         small = gzip_base64(to_json(table))
@@ -104,7 +108,7 @@ def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: i
 
 
 def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
-    """Replay the table at a place."""
+    """Replay and return the table that a reference means."""
     (table,) = load(journal, seed, place.fixture, [place.nth])
     return table
 
@@ -116,7 +120,7 @@ def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = Fal
 
 
 def page_of(table: ReplayedTable) -> str:
-    """Return a page with one table, which it shows at once."""
+    """Return a page with one table as HTML. The page shows the table immediately."""
     name = table.sitting.path
     place = TableRef(name, "", 0, title=name)
     return Page(RunSummary(one_line(name))).html([place], {name: gzip_base64(to_json(table))})

@@ -1,4 +1,4 @@
-"""The results of a run as values that print themselves as text, as JSON and as CSV: by bot or pair, grades, overall."""
+"""Makes listings of the results of a run, which print themselves as text, JSON and CSV: by bot, by pair, or overall."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ NO_STANDINGS = "no fixture is finished yet, so there are no standings"
 
 
 class Listing(NamedTuple):
-    """Rows of results. `facts` are the keys of their JSON object, `cells` the rows of their CSV."""
+    """Results that print themselves: `facts` as JSON, `cells` as the rows of CSV, and the result of `parts` as text."""
 
     schema: str
     facts: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Listing(NamedTuple):
     parts: Callable[[], Iterable[terminal.Part]]
 
     def json(self) -> Mapping[str, Any]:
-        """Return the keys of the JSON object: rates from 0 to 1, times in seconds, null for unknown values."""
+        """Return the JSON object. Rates are from 0 to 1, times are in seconds, and unknown values are null."""
         return self.facts
 
     def text(self) -> Iterable[str]:
@@ -47,7 +47,7 @@ class Listing(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of a stage, with what is known of its run. Every medium that shows standings or pairs shows this value."""
+    """Results of a stage, with facts about its run. Text, JSON, CSV and pages show this value."""
 
     run: RunState
     stage: Stage
@@ -59,7 +59,7 @@ class Results(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The run, the stage, and their state in one line."""
+        """Return one line: the run, the stage, the number of fixtures, the sandbox level, the seed and the status."""
         run, fixtures = self.run, self.stage.fixtures
         return (
             f"{run.name} · {self.stage.name} · {fixtures} {plural(fixtures, 'fixture')} · level {run.level.label} · "
@@ -68,11 +68,11 @@ class Results(NamedTuple):
 
     @property
     def nothing(self) -> Sequence[str]:
-        """Lines about a stage without results."""
+        """Return the lines that are printed for a stage without results."""
         return self.title, NO_STANDINGS
 
     def facts(self) -> dict[str, Any]:
-        """Return what is known of the run and the stage as JSON keys."""
+        """Return the facts about the run and the stage as values of JSON keys."""
         run, stage = self.run, self.stage
         return {
             "run": run.name,
@@ -94,14 +94,14 @@ class Results(NamedTuple):
         }
 
     def certainty(self) -> dict[str, Any]:
-        """Return how sure the order is as JSON keys."""
+        """Return the certainty of the order of the bots, and the advice about more play, as values of JSON keys."""
         standings = self.stage.standings
         advice = [each._asdict() for each in standings.advice]
         return {"sure": standings.sure, "advice": advice, "repeated": standings.repeated}
 
 
 def results_of(journal: Journal, position: Position, *, interrupted: bool = False) -> Results:
-    """Return the results of a stage from its journal."""
+    """Return the results of the stage of a position, from its journal."""
     run, stage = position.tournament.run, stage_of(position)
     seed = known_seed(journal) if run.finished else None  # None if its hash is not the one in the journal
     return Results(
@@ -116,7 +116,7 @@ def results_of(journal: Journal, position: Position, *, interrupted: bool = Fals
 
 
 def by_bot(results: Results, *, verbose: bool = False) -> Listing:
-    """Return the standings of a stage."""
+    """Return a listing of the standings of a stage. `verbose` adds rounds, faults by kind and advice to the text."""
     run, stage = results.run, results.stage
     rows, standings = stage.rows, stage.standings
 
@@ -147,7 +147,7 @@ def by_bot(results: Results, *, verbose: bool = False) -> Listing:
 
 
 def cells_of(row: Row) -> dict[str, Any]:
-    """Return the cells of a row in CSV: the keys of JSON, and a column for each kind of fault."""
+    """Return the cells of a row in CSV, by column: the keys of the JSON, and a column for each kind of fault."""
     cells = row.flat()
     counts = cells.pop("faults_by_kind")
     cells |= {key: int(cells[key]) for key in ("disqualified", "withdrawn")}
@@ -155,7 +155,7 @@ def cells_of(row: Row) -> dict[str, Any]:
 
 
 def by_pair(results: Results) -> Listing:
-    """Return the results of each pair of bots."""
+    """Return a listing of the results of each pair of bots in a stage."""
     stage, repeated = results.stage, results.stage.standings.repeated
     names = dict.fromkeys([*(row.bot for row in stage.rows), *stage.references])
     cells = [{"bot": one, "against": other, **pair._asdict()} for (one, other), pair in stage.pairs.items()]
@@ -166,7 +166,7 @@ def by_pair(results: Results) -> Listing:
 
 
 def of_all_stages(positions: Sequence[Position]) -> Listing:
-    """Return all bots by the last stage that they reached, then by their place in it."""
+    """Return a listing of all bots, sorted by the last stage that they reached, then by their place there."""
     run, rows = positions[0].tournament.run, overall(positions)
     cells = [row._asdict() for row in rows]
     facts = {"run": run.name, "game": run.game, "sandbox": run.level, "state": run.status, "rows": cells}

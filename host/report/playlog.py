@@ -1,7 +1,7 @@
 """Writes a table of hold'em as the play.log that the 2018 engine would have written.
 
-A line is a snapshot of the table (a Look): before each decision, after the bets of each street, after each community
-card, and once when the game is over. A line between them reports the death of a bot, in the engine's words if it had any:
+A snapshot of the table is written before each decision, after the bets of each street, after each community card, and
+when the game is over. Other lines report the death of a bot, in the words of the engine if it had any:
 
     a number outside the limits   P1 tried to bet 9 chips. (min: 1, max: 1)
     too late (wall clock, CPU)    P1 tried to bet, but it took too long!
@@ -24,14 +24,14 @@ INFO, ERROR = "INFO:root:", "ERROR:root:"
 
 
 class Card(NamedTuple):
-    """A card as the file encodes it."""
+    """Card in the encoding of the play.log."""
 
     suit: int  # 1 to 4: club, heart, diamond, spade
     rank: int  # 2 to 14
 
 
 class LoggedPlayer(NamedTuple):
-    """A player in a snapshot of the table."""
+    """Player in a snapshot of the table."""
 
     name: str
     cards: tuple[Card, ...]
@@ -41,7 +41,7 @@ class LoggedPlayer(NamedTuple):
 
 
 class GameSnapshot(NamedTuple):
-    """A snapshot of the table: the fields of a line, in their order in the file."""
+    """Snapshot of the table: the fields of a line of the play.log, in their order in the file."""
 
     round: int
     acc_chips: int
@@ -51,7 +51,7 @@ class GameSnapshot(NamedTuple):
 
 
 class Death(NamedTuple):
-    """A line that names a bot that died for the round, and the reason."""
+    """Line that names a bot that is out of the round because of its answer, and the reason."""
 
     text: str
 
@@ -61,7 +61,7 @@ PLAYLOG_CARDS = {name: Card(hands.SUITS.index(name[1]) + 1, hands.RANKS.index(na
 
 
 class Watcher:
-    """Records each snapshot and each death at a table. Pass its `tell` to a Table."""
+    """Records each snapshot and each death at a table, in `lines`. Pass its method `tell` to a Table."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.lines: list[PlaylogLine] = []
@@ -70,11 +70,11 @@ class Watcher:
         self._look = GameSnapshot(round=0, acc_chips=0, community_cards=(), players=(), all_in=False)
 
     def text(self) -> str:
-        """Return the log up to now. The log of a game under way ends before the open question."""
+        """Return the log as text. If the game is not over, the log ends before the open question."""
         return to_text(self.lines)
 
     def tell(self, event: str, **facts: Any) -> None:
-        """Process one event of a game of hold'em."""
+        """Process one event of a game of hold'em: update the snapshot, and append a line if the event requires one."""
         match event, facts:
             case "round.start", {"round": number, "seats": seats, "chips": chips, "ante": ante}:
                 self._sit(number, seats, [had - ante for had in chips])
@@ -114,7 +114,10 @@ class Watcher:
 
 
 def death(name: str, answer: Answer, low: int, high: int) -> str:
-    """Return the text of the file for an answer that cost a bot the round."""
+    """Return the text of the play.log about an answer that puts a bot out of the round.
+
+    `low` and `high` are the smallest and the largest legal bet, in chips.
+    """
     match answer:
         case Move(n=n):
             return f"{name} tried to bet {n} chips. (min: {low}, max: {high})"
@@ -126,12 +129,12 @@ def death(name: str, answer: Answer, low: int, high: int) -> str:
 
 
 def to_text(lines: Iterable[PlaylogLine]) -> str:
-    """Return snapshots and deaths as the text of a file."""
+    """Return lines as the text of a play.log. Write consecutive identical lines once."""
     return "".join(f"{line}\n" for line, _ in groupby(map(to_line, lines)))
 
 
 def to_line(line: PlaylogLine) -> str:
-    """Return one line of the file without its line end."""
+    """Return one line as the text of a play.log, without its line end."""
     if isinstance(line, Death):
         return ERROR + line.text
     players = [player._asdict() | {"cards": _as_json(player.cards)} for player in line.players]

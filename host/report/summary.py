@@ -1,4 +1,4 @@
-"""Summarize a run from its journal, in plain values for pages and programs."""
+"""Summarizes a run from its journal, in plain values for pages and programs."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -53,17 +53,17 @@ from host.stages.kind import SkippedStage, StageConfig
 from host.submissions.headline import Output
 from protocols.wire import FaultKind
 
-MAX_PIECES_PER_KIND = 3  # pieces of evidence shown per bot and kind of fault
-MAX_EVIDENCE_PIECES = 600  # pieces of evidence in a summary; with very many bots each kind gets fewer, but at least one
-MAX_SHOWN_EVIDENCE_CHARS = 600  # characters of one piece of evidence
+MAX_PIECES_PER_KIND = 3  # most pieces of evidence per bot and kind of fault
+MAX_EVIDENCE_PIECES = 600  # most pieces of evidence in a summary, unless one per bot and kind of fault is more
+MAX_SHOWN_EVIDENCE_CHARS = 600  # most characters of one piece of evidence
 STDERR_LINES_SHOWN = 8
 
 
 class EvidenceSample(NamedTuple):
-    """One decision worth showing. Its texts are withheld while its stage runs, because they would reveal cards."""
+    """One decision with a fault or a slow answer. Its texts are empty while its stage runs: they would reveal cards."""
 
     bot: str
-    table: str  # empty if the texts are withheld
+    table: str  # empty while the stage runs
     number: int
     kind: str
     detail: str
@@ -71,22 +71,22 @@ class EvidenceSample(NamedTuple):
     raw: str
     stderr: str
     wall: float  # seconds
-    went: str  # how they were spent, as far as that is known
+    went: str  # in words, how the bot spent these seconds, if it is known
     ended: str
 
 
 class Faults(NamedTuple):
-    """One bot's faults of one kind."""
+    """Faults of one bot of one kind."""
 
     bot: str
     kind: str
     times: int
     samples: tuple[EvidenceSample, ...]
-    after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
+    after: Mapping[str, int] = {}  # if the kind is "benched": the number of faults that caused it, by kind
 
 
 class BotSummary(NamedTuple):
-    """A bot: its identity, its results and what it used."""
+    """Summary of a bot: its identity, its results and its usage."""
 
     number: int  # from 1, in the order of entry
     name: str
@@ -95,22 +95,22 @@ class BotSummary(NamedTuple):
     protocol: str
     sha256: str
     rows: tuple[tuple[str, Row], ...]  # (stage, row)
-    ranks: Ranks | None  # of the last stage that has any
+    ranks: Ranks | None  # of the last stage that has ranks over time
     opponents: tuple[tuple[str, PairResult], ...]
     opponents_in: str  # the stage that `opponents` is taken from: the one with the most pairs
     faults: tuple[Faults, ...]
     slowest: tuple[EvidenceSample, ...]
-    spent: Usage | None  # in the run; None if it was asked nothing
-    limit: float | None  # seconds for every answer
+    spent: Usage | None  # usage in the run; None if the bot was never asked
+    limit: float | None  # seconds for every answer; None if the bot has a time bank
 
 
 class RunSummary(NamedTuple):
-    """Everything that pages show of a run. Of a running stage it contains nothing that a bot or its author could use."""
+    """Everything that pages show of a run. It has nothing about a running stage that a bot or its author could use."""
 
     name: str
     game: Game | None = None  # None: its code is not known here
     run: RunState = RunState(version=__version__)  # without its stages and terms, and without its seed
-    seed: str = ""  # as `--seed` reads it; empty while it is secret
+    seed: str = ""  # in the form that `--seed` reads; empty while it is secret
     ended: float | None = None  # seconds since 1970
     sentence: str = ""
     rules: Mapping[str, Any] = {}
@@ -126,27 +126,27 @@ class RunSummary(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The title of the game."""
+        """Return the title of the game; its name if its code is not known here."""
         return self.game.title if self.game else self.run.game
 
     @property
     def state(self) -> str:
-        """Whether the run is played; empty if there is none."""
+        """Return the status of the run: "running", "interrupted" or "finished"; "" if there is no run."""
         return self.run.status if self.stages else ""
 
     @property
     def results(self) -> list[Results]:
-        """The results of each stage, as commands show them. Undecided fixtures are left out: their names name tables."""
+        """Return the results of each stage as commands show them, but without undecided fixtures: they name tables."""
         return [Results(self.run, stage, self.game, self.seed or None, self.skipped) for stage in self.stages]
 
     @property
     def stage(self) -> Stage | None:
-        """The last stage with a played fixture."""
+        """Return the last stage with a played fixture; None if nothing has been played."""
         return next((stage for stage in reversed(self.stages) if stage.fixtures), None)
 
     @property
     def faults(self) -> list[Faults]:
-        """All faults, the most frequent first; a benching follows on its causes."""
+        """Return all faults, the most frequent first. The benchings of a bot follow directly on their causes."""
         groups = {(group.bot, group.kind): group for bot in self.bots for group in bot.faults}
         counts = {key: group.times for key, group in groups.items()}
         causes = {group.bot: group.after for group in groups.values() if group.after}
@@ -154,7 +154,7 @@ class RunSummary(NamedTuple):
 
     @property
     def number(self) -> Mapping[str, int]:
-        """The number of each bot, by name."""
+        """Return the number of each bot, by name."""
         return {bot.name: bot.number for bot in self.bots}
 
 
@@ -165,10 +165,11 @@ def summarize(
     before: RunSummary | None = None,
     names: Anonymizer = REAL_NAMES,
 ) -> RunSummary:
-    """Summarize a journal. The summary contains the seed only if the run is finished. Bots have the given names.
+    """Return the summary of a journal. It contains the seed only if the run is finished.
 
-    Cards are included for the stages `shown`; if it is None, for the finished ones. `before` is an earlier summary: values
-    of a finished stage that take long to compute are copied from it.
+    It contains cards of the stages in `shown`, by default of the finished stages. `before` is an earlier summary of the
+    journal: values of a finished stage that take long to compute are copied from it. `names` are the names of the bots
+    in the summary.
     """
     state, bots = names.state(journal.state()), names.bots(journal.bots())
     shown = visible(journal).stages if shown is None else shown
@@ -216,7 +217,7 @@ def summarize(
 
 
 def _read(journal: Journal, state: RunState, names: Anonymizer) -> dict[str, list[tuple[int, Record]]]:
-    """Return, by stage, the records that count and their ids. Bots have the given names."""
+    """Return the records that count, each with its id, by stage. Bots have the names of the report."""
     return {
         config.name: [
             (number, names.record(record))
@@ -228,7 +229,10 @@ def _read(journal: Journal, state: RunState, names: Anonymizer) -> dict[str, lis
 
 
 def _last_result(journal: Path) -> float | None:
-    """Return when a journal was written last. SQLite makes an empty log, and its index, also for those who only read."""
+    """Return the time of the last write to a journal, in seconds since 1970; None if there is no file.
+
+    Ignore an empty log and the index of the log: SQLite makes both even if a process only reads.
+    """
     log, _index = wal_files(journal)
     return max((file.stat().st_mtime for file in (journal, log) if file.exists() and file.stat().st_size), default=None)
 
@@ -239,7 +243,10 @@ def _stages(
     undecided: Mapping[str, Sequence[Record]],
     bots: Mapping[str, RecordedBot],
 ) -> Iterator[Stage]:
-    """Yield each stage; the bots are in the order in which the stage before has ranked them."""
+    """Yield each stage with the results of its pairs.
+
+    `read` are the records that count with their ids, and `undecided` the records of undecided fixtures, both by stage.
+    """
 
     def records(name: str) -> dict[str, Record]:
         return {record.path: record for record in [*(each for _, each in read[name]), *undecided[name]]}
@@ -252,15 +259,21 @@ def _stages(
 
 
 def _finished(before: RunSummary | None, state: RunState, stage: Stage) -> Stage | None:
-    """Return a finished stage from an earlier summary; None if that is of another run, or had not finished the stage."""
+    """Return a finished stage from an earlier summary.
+
+    Return None if that summary is of another run, or if the stage was not finished in it.
+    """
     if before is None or stage.state != "finished" or before.run.began != state.began:
         return None
     return next((each for each in before.stages if (each.name, each.state) == (stage.name, "finished")), None)
 
 
 def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Ranks | None:
-    """Return the ranks over time in a stage, by its own rankings; until all pairs have met, by a model that knows the
-    opponents. None if they would take too long to compute."""
+    """Return the ranks over time in a stage, by its own rankings, or by strength until all pairs have met.
+
+    Return None if the kind of the stage decides places, if nothing has been played, or if the ranks would take too long
+    to compute.
+    """
     kind, records, references = kind_of(config), as_counted_by(config, records), {*references_of(config)}
     if kind.places:
         return None
@@ -284,13 +297,13 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
 
 
 def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Evidence]]:
-    """Yield each piece of evidence with the path of its fixture, both with the given names."""
+    """Yield the path of the fixture and the piece for each piece of evidence, with the names of the report."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
 
 
 def _rules(journal: Journal) -> dict[str, Any]:
-    """Return the rules of the first fixture; empty if nothing has been played."""
+    """Return the rules of the first fixture as JSON values; empty if nothing has been played."""
     for path in journal.paths()[:1]:
         rules = journal.fixture(path).rules._asdict()
         return {key: list(value) if isinstance(value, tuple) else value for key, value in rules.items()}
@@ -298,7 +311,7 @@ def _rules(journal: Journal) -> dict[str, Any]:
 
 
 def _sentence(name: str, over: bool, stage: Stage | None) -> str:
-    """Return the result in one sentence, with its certainty."""
+    """Return a sentence with the result of a run and its certainty. `stage` is the last stage that has been played."""
     if stage is None or not (rows := [row for row in stage.rows if row.tables]):
         return "Nothing has been played yet."
     first = rows[0]
@@ -325,7 +338,10 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
 
 
 def _of_cup(stage: Stage, name: str) -> str:
-    """Return the result of a knockout's final, or its current round. Sets decide a knockout, so it has no error bars."""
+    """Return a sentence about a knockout: the result of its final, or its current round.
+
+    A knockout has no certainties.
+    """
     finals = [(part, tie) for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
     part, final = finals[-1] if finals else (None, None)
     if final is None or final.winner is None:
@@ -338,7 +354,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 
 def _of_groups(stage: Stage, first: Row) -> str:
-    """Return the result of the best bot in a stage of groups. A single game at one table depends much on luck."""
+    """Return the end of the sentence about a stage of groups: the result of its best bot, `first`."""
     chips = f"{thousands(first.points.value or 0)} chips"
     last = stage.groups[-1]
     if last.games == 1:
@@ -397,7 +413,7 @@ def _samples(
     stage_of: Mapping[str, str],
     shown: Container[str],
 ) -> dict[tuple[str, str], tuple[EvidenceSample, ...]]:
-    """Return, by bot and kind of fault or "slowest", the decisions that the page shows."""
+    """Return the decisions that a page shows, by bot and kind: the kind of a fault, or "slowest"."""
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
         found = pieces.setdefault((piece.bot, piece.kind), [])
@@ -434,11 +450,11 @@ def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
 
 
 def _cut(text: str) -> str:
-    """Return untrusted text with control characters escaped; only the last MAX_SHOWN_EVIDENCE_CHARS characters."""
+    """Return the last MAX_SHOWN_EVIDENCE_CHARS characters of an untrusted text, with control characters escaped."""
     clean = "\n".join(one_line(line) for line in text.split("\n"))
     return clean if len(clean) <= MAX_SHOWN_EVIDENCE_CHARS else f"… {clean[-MAX_SHOWN_EVIDENCE_CHARS:]}"
 
 
 def _limit_of_answers(limits: Limits) -> float | None:
-    """Return the limit of every answer of a bot; None if it has a time bank, which has no limit for one answer."""
+    """Return the time limit of every answer in seconds; None if the bot has a time bank for all its answers."""
     return None if limits.bank.seconds else limits.move

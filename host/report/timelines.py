@@ -1,4 +1,4 @@
-"""Compute how a run developed: the ranks of the bots and the scores of pairs over time."""
+"""Computes the course of a run over time: the ranks of the bots, the scores of pairs, and the chips at a table."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,19 +26,19 @@ MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bo
 
 
 Scored = Callable[[str], tuple[Fixture, Game, Packed]]
-"""Returns the fixture at a path, its game, and its compressed scores (Anonymizer.scored)."""
+"""A function that returns the fixture with a path, its game, and its compressed scores: `Anonymizer.scored`."""
 
 
 class Ranks(NamedTuple):
-    """The ranks of each bot after some numbers of fixtures or rounds; None before its first fixture."""
+    """Ranks of each bot at several moments of a stage."""
 
-    unit: str  # what `after` counts: fixtures, tourneys or rounds
-    after: tuple[int, ...]
-    of: Mapping[str, tuple[int | None, ...]]
+    unit: str  # the unit of `after`: "fixtures", "tourneys" or "rounds"
+    after: tuple[int, ...]  # for each moment, the number of units that have ended
+    of: Mapping[str, tuple[int | None, ...]]  # by bot: its rank at each moment; None before its first fixture
 
 
 class Point(NamedTuple):
-    """A pair's score after some tables or tourneys: the share that the first bot won, and its 95 % interval."""
+    """Score of a pair after a number of tables or tourneys: the share that the first bot won, and its 95 % interval."""
 
     tables: int
     rate: float
@@ -47,25 +47,25 @@ class Point(NamedTuple):
 
 
 class Won(NamedTuple):
-    """How many tables a bot won, and at how many it sat."""
+    """Number of tables at which a bot played, and number of them that it won."""
 
     tables: int
     wins: float
 
 
 class HeadToHead(NamedTuple):
-    """Two bots and how the score between them developed, from the view of the first."""
+    """Results of two bots against each other, and the score between them over time, as the first bot sees it."""
 
     bots: tuple[str, str]
     pair: PairResult
     points: tuple[Point, ...]
     seats: tuple[Won, ...]  # by the seat of the first bot; empty if unknown or still secret
-    scores: tuple[int, int] | None  # the sum of each bot: in Pazaak, hands won; None with more than two bots at a table
-    group: str  # the path of the pair's tables; empty if it has no tables of its own, or if they are still secret
+    scores: tuple[int, int] | None  # the total score of each bot; None with more than two bots at a table
+    group: str  # the path of the pair's tables; empty if other bots play at its tables, or if they are still secret
 
 
 class SumsSoFar:
-    """The order of the bots by the share of tables won, or by their scores."""
+    """Order of the bots by the share of tables won (`by_rate`), or by their mean scores."""
 
     def __init__(self, by_rate: bool) -> None:
         self._by_rate, self._sums = by_rate, dict[str, list[float]]()
@@ -80,40 +80,40 @@ class SumsSoFar:
                 so_far[2] += result.tables if self._by_rate else 1
 
     def merits(self) -> Mapping[str, Any]:
-        """Return the sort key of each bot; greater is better."""
+        """Return a sort key by bot; greater is better."""
         return {bot: (got / of, then / of) for bot, (got, then, of) in self._sums.items()}
 
 
 class RankedSoFar:
-    """The order of the bots by rankings that are computed from all records, for example Elo or the points of a Swiss."""
+    """Order of the bots by rankings that are computed from all records, for example Elo or the points of a Swiss."""
 
     def __init__(self, stage: StageConfig, rankings: Sequence[Ranking], bots: Sequence[str]) -> None:
         self._stage, self._rankings, self._bots, self._records = stage, rankings, bots, list[Record]()
 
     def add(self, record: Record) -> None:
-        """Store what rankings read of a fixture."""
+        """Store the part of a record that rankings read."""
         self._records.append(record._replace(answers=b"", evidence=(), times=()))
 
     def merits(self) -> Mapping[str, Any]:
-        """Return the sort key of each bot; greater is better."""
+        """Return a sort key by bot; greater is better. Leave out bots that a ranking cannot rank."""
         results = results_of(self._stage, self._records, self._bots)
         found = [ranking.keys(results) for ranking in self._rankings]
         return {bot: tuple(keys[bot] for keys in found) for bot in results.bots if all(bot in keys for keys in found)}
 
 
 class UntilAllMet(NamedTuple):
-    """The order of the bots by a model that knows the opponents; when all pairs have met, another one."""
+    """Order of the bots in a stage in which every two bots meet."""
 
-    early: EarlyOrder
-    then: "SumsSoFar | RankedSoFar"
+    early: EarlyOrder  # the order until all pairs have met: by strength
+    then: "SumsSoFar | RankedSoFar"  # the order after that
 
     def add(self, record: Record) -> None:
-        """Add a fixture to both."""
+        """Add the results of a fixture to both orders."""
         self.early.add(record)
         self.then.add(record)
 
     def merits(self) -> Mapping[str, Any]:
-        """Return the sort key of each bot; greater is better."""
+        """Return a sort key by bot; greater is better."""
         return self.early.strengths() if self.early.pairs.missing else self.then.merits()
 
 
@@ -123,9 +123,10 @@ def ranks(
     order: SumsSoFar | RankedSoFar | UntilAllMet,
     now: Mapping[str, int],
 ) -> Ranks | None:
-    """Return the ranks over time in a stage; None with too few records. `records` are in the order in which they ended.
+    """Return the ranks over time in a stage; None if there are too few records.
 
-    With the unit "rounds", the ranks are those at the end of each round. The last ones are those of the standings, `now`.
+    `records` are in the order in which the fixtures ended, and `order` is empty. With the unit "rounds", the ranks are
+    those at the end of each round. The last ranks are `now`, the ranks of the standings by bot.
     """
     ends = rounds_end(records) if unit == "rounds" else {count: count for count in marks(len(records))}
     if len(records) < FEWEST or len(ends) < FEWEST - 1:
@@ -146,25 +147,28 @@ def ranks(
 
 
 def rounds_end(records: Sequence[Record]) -> dict[int, int]:
-    """Return the numbers of the rounds. Their keys are how many records there are up to the end of each."""
+    """Return the numbers of the rounds, by the number of records up to the end of the round."""
     last = {FixtureId.parse(record.path).round or 0: count for count, record in enumerate(records, 1)}
     return {count: number for number, count in sorted(last.items())}
 
 
 def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool) -> EarlyOrder:
-    """Return the order of the bots of these records until all pairs have met; `complete` if they have."""
+    """Return an empty order of the bots in some records, for the time until all their pairs have met.
+
+    `complete` says whether all pairs of the stage have met.
+    """
     met = {pair for record in records for pair in combinations(sorted(record.results), 2)}
     return EarlyOrder(stage, {bot for record in records for bot in record.results}, len(met) + (not complete))
 
 
 def marks(count: int) -> tuple[int, ...]:
-    """Return at most MAX_LINE_POINTS numbers up to `count`, evenly spaced; the last one is `count`."""
+    """Return at most MAX_LINE_POINTS evenly spaced numbers from 1 to `count`. The last number is `count`."""
     some = min(count, MAX_LINE_POINTS)
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
 def score_rate(result: Result, record: Record) -> float:
-    """Return a bot's result in a fixture: its chips at the end of a tourney, otherwise its mean score per table."""
+    """Return a bot's result in a fixture: its score at the end of a tourney, otherwise its mean score per table."""
     carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
     return float(result.final) if carried else result.score / result.tables
 
@@ -173,7 +177,10 @@ def score_rate(result: Result, record: Record) -> float:
 
 
 def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
-    """Return, for every two bots, how often each ended ahead in the fixtures (for example tourneys) that both played."""
+    """Return the results of every two bots, by (bot, other bot), in both orders.
+
+    They count how often each bot ended ahead of the other in a fixture (for example a tourney) that both played.
+    """
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
         for pair, (mine, its) in _met(record).items():
@@ -188,13 +195,16 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
 
 
 def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the results of every two bots in a fixture that both played, in both orders."""
+    """Return the results of every two bots of a fixture, by (bot, other bot), in both orders.
+
+    Leave out bots that did not play.
+    """
     made = {bot: score_rate(result, record) for bot, result in record.results.items() if result.tables}
     return {(one, two): (mine, its) for one, mine in made.items() for two, its in made.items() if one != two}
 
 
 def is_two_player(records: Sequence[Record]) -> bool:
-    """Return whether every fixture has two bots, and some bot has won a game."""
+    """Return whether every fixture has two bots, and at least one table has a winner."""
     by_two = all(len(record.results) == 2 for record in records)
     return by_two and any(result.wins for record in records for result in record.results.values())
 
@@ -202,7 +212,10 @@ def is_two_player(records: Sequence[Record]) -> bool:
 def pair_timelines(
     scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool
 ) -> tuple[HeadToHead, ...]:
-    """Return how the scores of the first MAX_HEAD_TO_HEADS pairs developed. Read single tables only if they may be `shown`."""
+    """Return the scores over time of the first MAX_HEAD_TO_HEADS pairs, in the order of `pairs`.
+
+    Read the scores of single tables only if `shown`: if spectators may see them.
+    """
     met = grouped((pair, record) for record in records for pair in _met(record) if pair[0] < pair[1])
     chosen = [pair for pair in pairs if pair in met][:MAX_HEAD_TO_HEADS]
     if not is_two_player(records):
@@ -211,13 +224,13 @@ def pair_timelines(
 
 
 def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
-    """Return the meetings of two bots that played among others. Each fixture counts as one game."""
+    """Return the results of two bots that met at tables with other bots. Each fixture counts as one game."""
     made = [_met(record)[pair] for record in met]
     return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made], result), (), None, "")
 
 
 def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Sequence[Record], shown: bool) -> HeadToHead:
-    """Return the meetings of two bots that had tables of their own, in the order of the tables."""
+    """Return the results of two bots that met at tables without other bots, in the order of the tables."""
     met = sorted(met, key=lambda record: _first(record.path))
     mine, its = (sum(record.results[bot].score for record in met) for bot in pair)
     steps = [Won(record.results[pair[0]].tables, record.results[pair[0]].wins) for record in met]
@@ -240,7 +253,11 @@ def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Wo
 def _tally(
     winners: Callable[[Scores], tuple[int, ...]], place: int, first: int, pieces: int, kept: Packed
 ) -> tuple[tuple[Won, Won], ...]:
-    """Return the wins of one bot of a fixture's pair in each of `pieces` parts, by seat (table_plans.independent)."""
+    """Divide the tables of a fixture of two bots into at most `pieces` parts. Return a bot's wins by part and seat.
+
+    `place` is the index of the bot in the fixture, and `first` the number of the first table. The bots change seats
+    after each table, as in `table_plans.independent`. `kept` are the compressed scores.
+    """
     scores = decompress_scores(kept)
     some = min(pieces, len(scores))
     edges = [len(scores) * nth // some for nth in range(some + 1)]
@@ -261,9 +278,10 @@ def _sum(some: Iterable[Won]) -> Won:
 
 
 def _points(steps: Sequence[Won], result: PairResult) -> tuple[Point, ...]:
-    """Return the share of tables won so far after each step, thinned to at most MAX_LINE_POINTS points.
+    """Return the share of tables won after each step, but at most MAX_LINE_POINTS points.
 
-    A table counts as much as in the interval of the result, which is that of the last point.
+    `steps` are the results of parts of the tables, in order. Each table has the weight that gives the last point the
+    same interval as `result`, the result of all tables.
     """
     after, tables, wins = marks(len(steps)), 0, 0.0
     weight = result.tables / wilson_tables(result.rate, (result.low, result.high))
@@ -276,7 +294,7 @@ def _points(steps: Sequence[Won], result: PairResult) -> tuple[Point, ...]:
 
 
 def _first(path: str) -> int:
-    """Return the number of a fixture's first table."""
+    """Return the number of a fixture's first table, from its path; 0 if the path has none."""
     return FixtureId.parse(path).first_table or 0
 
 
@@ -284,15 +302,15 @@ def _first(path: str) -> int:
 
 
 class Chips(NamedTuple):
-    """Each bot's chips at the start of each round of a table, and at its end; 0 for a bot that is out."""
+    """Chips of each bot at the start of each round of a table, and at its end."""
 
-    table: str
-    rounds: tuple[int, ...]
-    of: tuple[tuple[str, tuple[int, ...]], ...]
+    table: str  # the name of the table
+    rounds: tuple[int, ...]  # the number of the round at each of these moments
+    of: tuple[tuple[str, tuple[int, ...]], ...]  # by seat: the bot, and its chips at each moment; 0 if it is out
 
 
 def chips(table: ReplayedTable) -> Chips | None:
-    """Return each bot's chips by round; None for a game that does not report them."""
+    """Return the chips of each bot by round; None for a game that does not report chips."""
     if not table.game.display.chips_by_round:
         return None
     looks = [facts for ev, facts in table.events if ev in ("round.start", "table.end") and "round" in facts]
