@@ -79,7 +79,10 @@ def _sets(bot: str, ties: Sequence[Tie]) -> str:
 
 
 def interval_text(row: Row) -> str:
-    """Return a row's interval as text: "± 1.20". If `figure` shows another value, return the value that ranks."""
+    """Return a row's interval as text: "± 1.20".
+
+    If `figure` shows another value, return the value that ranks the bot.
+    """
     if row.ranking.lead and row.tables != 1:
         return row.ranking.phrase_of(row.first, row.tables)
     return "no interval yet" if half(row) == NONE else f"± {half(row)}"

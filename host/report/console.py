@@ -11,7 +11,10 @@ WIDTH = 100  # columns if the output is not a terminal
 
 
 def open_console() -> "Console":
-    """Return a console for standard output. It writes no escape codes if NO_COLOR is set, or to a file or pipe."""
+    """Return a console that prints to standard output.
+
+    It writes no escape codes if NO_COLOR is set, or if the output is not a terminal.
+    """
     from rich.console import Console
 
     plain = False if os.environ.get("NO_COLOR") else None  # rich itself would still write bold and dim text

@@ -96,7 +96,7 @@ def _tables(
 
 
 def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: int) -> dict[str, str]:
-    """Return the compressed tables that fit into `room` bytes in total, by name. Earlier tables come first."""
+    """Return the compressed tables that fit into `room` bytes in total, by name. Take earlier tables first."""
     data: dict[str, str] = {}
     for place, table in zip(places, tables, strict=True):
         small = gzip_base64(to_json(table))

@@ -72,7 +72,7 @@ class Results(NamedTuple):
         return self.title, NO_STANDINGS
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts about the run and the stage as values of JSON keys."""
+        """Return the facts about the run and the stage, by JSON key."""
         run, stage = self.run, self.stage
         return {
             "run": run.name,
@@ -94,7 +94,7 @@ class Results(NamedTuple):
         }
 
     def certainty(self) -> dict[str, Any]:
-        """Return the certainty of the order of the bots, and the advice about more play, as values of JSON keys."""
+        """Return the sentences about the certainty of the order, and the advice about more play, by JSON key."""
         standings = self.stage.standings
         advice = [each._asdict() for each in standings.advice]
         return {"sure": standings.sure, "advice": advice, "repeated": standings.repeated}

@@ -89,7 +89,7 @@ def write_sources(
 
 
 def _hashed(bot: Submission) -> dict[str, Any]:
-    """Return the data besides the files of a bot that its hash covers: a text about the bot, and the mode of each file.
+    """Return the data that the hash of a bot covers besides its files: a text about the bot, and the mode of each file.
 
     The files of an adapter are included with their content (`kit`).
     """

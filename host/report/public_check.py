@@ -312,7 +312,7 @@ def of_groups(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any
 
 
 def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """Yield sets that are not whole, ties that are not decided, and places that no lost tie or last tie explains."""
+    """Yield sets that are not whole, ties that are not decided, and places that do not follow from the ties."""
     sets, lost, last, places = sets_of(fixtures), Counter[str](), dict[Any, str](), LINES[stage["name"]]["places"]
     for pair in {pair for _, pair in sets}:
         won = []

@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
 
 def stages_with_picture(picture: type[Picture]) -> Callable[[RunSummary], Any]:
-    """Return a function that returns the stages of a summary with a picture of this type, except empty pictures."""
+    """Return a function that returns the stages of a summary whose picture has this type and is not empty."""
     return lambda summary: [
         stage for stage in summary.stages if isinstance(stage.picture, picture) and stage.picture[0]
     ]

@@ -297,7 +297,7 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
 
 
 def _evidence(journal: Journal, names: Anonymizer) -> Iterator[tuple[str, Evidence]]:
-    """Yield the path of the fixture and the piece for each piece of evidence, with the names of the report."""
+    """Yield each piece of evidence as (path of its fixture, piece), with the names of the report."""
     for _, path, piece in journal.evidence():
         yield names.path(path), names.evidence(piece)
 
@@ -340,7 +340,7 @@ def _sentence(name: str, over: bool, stage: Stage | None) -> str:
 def _of_cup(stage: Stage, name: str) -> str:
     """Return a sentence about a knockout: the result of its final, or its current round.
 
-    A knockout has no certainties.
+    Sets decide a knockout, so the sentence has no certainty.
     """
     finals = [(part, tie) for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
     part, final = finals[-1] if finals else (None, None)
@@ -354,7 +354,10 @@ def _of_cup(stage: Stage, name: str) -> str:
 
 
 def _of_groups(stage: Stage, first: Row) -> str:
-    """Return the end of the sentence about a stage of groups: the result of its best bot, `first`."""
+    """Return the end of the sentence about a stage of groups: the result of its best bot, `first`.
+
+    If the last round was one single game, the sentence says that it depends much on luck.
+    """
     chips = f"{thousands(first.points.value or 0)} chips"
     last = stage.groups[-1]
     if last.games == 1:

@@ -228,7 +228,7 @@ def _columns(rows: Sequence[Row], unit: str) -> list[Column]:
 
 
 def _ranked(rows: Sequence[Row], word: str, unit: str, *, interval: bool) -> list[Column]:
-    """Return the columns of one ranking: value, and half the width of its interval.
+    """Return the columns of one ranking: games won (if wins rank), value, and half the width of its interval.
 
     Leave out the interval if no row has one, unless `interval` is True.
     """

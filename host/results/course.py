@@ -164,8 +164,10 @@ class Position:
 
     @cached_property
     def due(self) -> list[Fixture]:
-        """Return the fixtures that may be played now. Empty without `blank`, and for a finished stage that takes no
-        additions."""
+        """Return the fixtures that may be played now.
+
+        None are returned without `blank`, or for a finished stage to which no fixtures can be added.
+        """
         blank = self.tournament.blank
         if blank is None or self.skipped or (self.state.over and self.kind.changes.adaptive):
             return []
@@ -212,7 +214,10 @@ class Position:
 
     @cached_property
     def advancing(self) -> Sequence[str]:
-        """Return the bots that play the next stage, best first. Until this stage is over, only their number counts."""
+        """Return the bots that play the next stage, best first.
+
+        Until this stage is over, only their number is known.
+        """
         if self.over:
             return self._qualified(self.state.places) if self.state.places else self.outcome.advancing
         bots, blank = [bot for bot in self.bots if bot not in self.field.withdrawn], self.tournament.blank
@@ -245,7 +250,7 @@ class Position:
     def counted(self) -> list[Record]:
         """Return the records that count now, without undecided fixtures.
 
-        The records of withdrawn bots count only if their results decided which bots met later.
+        The records of withdrawn bots count only if other fixtures of the stage depend on them.
         """
         return [record for record in self.recorded if not record.undecided]
 

@@ -8,7 +8,7 @@ from host.play.records import Record
 
 
 def rule(max_faults: int) -> str:
-    """Return the rule as a sentence."""
+    """Return a sentence that states the rule: which bots are disqualified, and the consequences."""
     faults = counted(max_faults, "fault")
     return f"a bot with more than {faults} in a stage is disqualified: ranked last there, and not in the next stage"
 

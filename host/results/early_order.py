@@ -22,7 +22,7 @@ MAX_TIME_SHARE = 0.05  # the share of the elapsed time that `EarlyOrder.recent` 
 
 
 class PairsMet(NamedTuple):
-    """Number of pairs of bots that have met, and of all pairs that will."""
+    """Number of pairs of bots that have met, and number of pairs in total."""
 
     met: int
     all: int

@@ -1,4 +1,4 @@
-"""Grades: the points of each bot of a stage for beating references with a certainty."""
+"""Computes the grades of the bots of a stage: points for beating references with the certainty that a stage demands."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,10 @@ def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Re
 
 
 def _meetings(played: Sequence[Record]) -> list[Meeting]:
-    """Return one meeting per set of bots. At tables of more than two seats, other references play too."""
+    """Return the sums over the tables of each set of bots.
+
+    At tables with more than two seats, other references play too.
+    """
     met = grouped((frozenset(record.results), record) for record in played)
     return [meeting_of(some, "score") for some in met.values()]
 

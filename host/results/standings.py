@@ -78,7 +78,7 @@ class Row(NamedTuple):
 
     @property
     def points(self) -> Estimate:
-        """Return the score that the game itself counts: the sum over tables, or the mean score."""
+        """Return the value of the bot in the ranking by the scores of the game: the total score, or the mean score."""
         return next(estimate for word, estimate in self.estimates.items() if ranking_of(word).points)
 
     @property
@@ -223,7 +223,7 @@ def ranked_bots(run: RunState, stage: StageConfig, bots: Mapping[str, RecordedBo
 
 
 class Certainties(NamedTuple):
-    """Evidence from which the sentences of a stage follow, and the probabilities in these sentences."""
+    """Evidence about the first ranking of a stage, and the probabilities in the sentences about its order."""
 
     evidence: Evidence
     shared: bool  # whether two bots are compared only by the meetings in which both played

@@ -10,9 +10,10 @@ NOTE = "withdrawn"
 
 
 def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
-    """Return the bots of `out`, the withdrawn bots, whose tables do not count.
+    """Return the withdrawn bots whose tables do not count: all bots in `out`, or none.
 
-    The tables of a withdrawn bot count if they decided which bots met later. Then the result is empty.
+    It is none if other fixtures of the stage depend on the tables of a withdrawn bot, for example because they decided
+    which bots met later.
     """
     return frozenset(out) if kind_of(stage).changes.leavable else frozenset()
 

@@ -189,7 +189,10 @@ def _try(game: str) -> None:
 
 
 class Texts(NamedTuple):
-    """Which texts of OpenSpiel the seats of a game may see. A question has the first that is short enough."""
+    """Kinds of OpenSpiel's texts that the seats of a game may see.
+
+    A question has the first text that is short enough.
+    """
 
     as_json: bool
     information: bool
