@@ -1,4 +1,4 @@
-"""Makes what a season publishes of its store and its rounds: for everybody, for one author, and for the organiser."""
+"""Makes the documents that a season publishes from its store and rounds: for everybody, an author, or the organiser."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,7 +41,11 @@ SHOWN_EVENTS, SHOWN_NOTICES, SHOWN_FAULTS = 200, 20, 50
 
 
 def site_document(season: Season, begun: int, next_round: float | None) -> SiteDocument:
-    """Return the season as a whole. `begun` is the last round that has begun; `next_round` is when the next one may begin."""
+    """Return the document about the season as a whole.
+
+    `begun` is the number of the last round that has begun (0: none). `next_round` is the earliest time of the next
+    round, in seconds since 1970.
+    """
     game, terms = season.tournament.game, season.terms
     versions = season.entered()
     rules = {key: _words(value) for key, value in season.tournament.rules._asdict().items() if value != ()}
@@ -71,7 +75,7 @@ def site_document(season: Season, begun: int, next_round: float | None) -> SiteD
 
 
 def limits_in_words(season: Season) -> dict[str, str]:
-    """Return the limits of bots and of authors."""
+    """Return the limits of bots and of authors in words, by names such as "bot: move" and "author: file"."""
     granted, limits = season.tournament.limits.by_name(), season.terms.author_limits
     bots = {key: str(value) if key in UNITLESS_LIMITS else format_limit(value) for key, value in granted.items()}
     return {f"bot: {key}": value for key, value in bots.items()} | {
@@ -85,7 +89,7 @@ def limits_in_words(season: Season) -> dict[str, str]:
 
 
 def notices(season: Season) -> tuple[str, ...]:
-    """Return what the organiser has changed or done, the newest last."""
+    """Return a sentence for each of the last public events, for example a change by the organiser, newest last."""
     found = season.store.events.last(SHOWN_NOTICES, *NOTICES)
     return tuple(f"{day(event.at)}: {event.subject} {event.text}".strip() for event in found)
 
@@ -115,7 +119,11 @@ def row_of(which: Round) -> RoundRow:
 
 
 def published_round(which: Round, report: str | None) -> PublishedRound:
-    """Return a round with its meetings. While it is played, only who meets whom is shown."""
+    """Return a round with its meetings. Until the round is finished, the meetings have no wins and no faults.
+
+    `report` is the path of its report below published/: None if the report is not made yet, empty if there will be
+    none.
+    """
     sums = which.counted
     shown = (MeetingRow(labels=each.labels, tables=each.tables, won=(), faults=()) for each in which.meetings)
     met = sums.meetings if sums else tuple(shown)
@@ -123,7 +131,7 @@ def published_round(which: Round, report: str | None) -> PublishedRound:
 
 
 def listed(season: Season) -> list[Listed]:
-    """Return the versions for the ladder. Those that do not play have a note."""
+    """Return all versions as the ladder lists them. The note of a version that does not play says why."""
     versions, faults = season.store.versions.all(), season.totals.faults
     tried, entered = Counter(version.bot for version in versions), {version.label for version in season.entered()}
     late = season.late()
@@ -143,7 +151,7 @@ def listed(season: Season) -> list[Listed]:
 
 
 def with_authors(store: Store, ladder: LadderDocument) -> LadderDocument:
-    """Return a ladder with the names that authors have now: one may have been renamed since the round."""
+    """Return a ladder with the present names of the authors. An author may have been renamed after the round."""
     authors = {version.bot: version.author for version in store.versions.all()}
     rows = (msgspec.structs.replace(row, author=authors.get(row.bot, row.author)) for row in ladder.rows)
     return msgspec.structs.replace(ladder, rows=tuple(rows))
@@ -153,7 +161,7 @@ def with_authors(store: Store, ladder: LadderDocument) -> LadderDocument:
 
 
 class VersionRows:
-    """Makes the rows of versions: what is known of each from all rounds, and why it does not play."""
+    """Makes the public rows of versions: the results of each from all rounds, and why it does not play."""
 
     def __init__(self, season: Season, rounds: Sequence[Round]) -> None:
         self._season, self._late = season, season.late()
@@ -162,7 +170,7 @@ class VersionRows:
         self._costs = {player.label: player.cost for player in rounds[-1].players} if rounds else {}
 
     def of(self, version: Version) -> VersionRow:
-        """Return a version as everybody may see it."""
+        """Return the public row of a version."""
         note = note_of(self._season, version, self._late)
         rated, cost = self._rated.get(version.label), self._costs.get(version.label, 1.0)
         return VersionRow(
@@ -184,7 +192,10 @@ class VersionRows:
 
 
 def note_of(season: Season, version: Version, late: Collection[str]) -> str:
-    """Return why a version that its author has chosen does not play, as everybody may read it; empty if nothing prevents it."""
+    """Return why a version cannot play, as everybody may read it; empty if nothing prevents it.
+
+    That its author has chosen another version is not mentioned.
+    """
     notes = [version.off_ladder and f"off the ladder: {version.off_ladder.partition(':')[0]}"]
     notes += ["handed in after entry had closed: kept, not entered"] if version.label in late else []
     if why := season.store.submissions.withdrawn(version.bot):
@@ -193,7 +204,7 @@ def note_of(season: Season, version: Version, late: Collection[str]) -> str:
 
 
 def bot_documents(season: Season, rounds: Sequence[Round], authors: Collection[str]) -> Iterator[BotDocument]:
-    """Yield the bots of some authors with their versions, and the opponents of the version that plays."""
+    """Yield a document for each bot of some authors: its versions, and the opponents of the version that plays."""
     own, rows, met = defaultdict[str, list[Version]](list), VersionRows(season, rounds), season.totals.opponents()
     for version in season.store.versions.all():
         if version.author in authors:
@@ -211,7 +222,7 @@ def bot_documents(season: Season, rounds: Sequence[Round], authors: Collection[s
 
 
 def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[int, ...]:
-    """Return the last rounds in which a version has played, if they have a report."""
+    """Return the last 10 rounds of a version as far as they have a report: their numbers, newest first."""
     played = [each.number for each in reversed(rounds) if each.counted and label in each.counted.tables]
     return tuple(each for each in played[:10] if (folder.published / report_of(each)).exists())
 
@@ -220,7 +231,7 @@ def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tup
 
 
 def submission_row(submission: Submission, places: Mapping[str, Place]) -> SubmissionRow:
-    """Return a submission for its author."""
+    """Return the row of a submission for its author. `places` has the places in the queue by submission id."""
     place = places.get(submission.id)
     return SubmissionRow(
         id=submission.id,
@@ -239,7 +250,7 @@ def submission_row(submission: Submission, places: Mapping[str, Place]) -> Submi
 
 
 def start_faults(versions: Sequence[Version]) -> tuple[FaultRow, ...]:
-    """Return why versions no longer start."""
+    """Return one row for each version that no longer starts, with the reason as its detail."""
     said = [(version.label, version.off_ladder.partition(": ")[2]) for version in versions]
     return tuple(
         FaultRow(label, "before a round", "start", _text(why.encode()), "", "", "") for label, why in said if why
@@ -247,7 +258,7 @@ def start_faults(versions: Sequence[Version]) -> tuple[FaultRow, ...]:
 
 
 def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
-    """Return the last faults of versions with the evidence, from rounds that are over."""
+    """Return the last SHOWN_FAULTS faults of some versions with their evidence: finished rounds, newest first."""
     wanted, found = {version.label for version in versions}, list[FaultRow]()
     for which in reversed(rounds):
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}
@@ -273,7 +284,7 @@ def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Rou
 
 
 def _text(data: bytes) -> str:
-    """Return bytes of a bot as text, with control characters escaped, and bounded."""
+    """Return bytes from a bot as text, at most the last 4000, with control characters escaped."""
     return "\n".join(escape_control_chars(line) for line in data[-4000:].decode(errors="replace").split("\n"))
 
 
@@ -281,7 +292,7 @@ def _text(data: bytes) -> str:
 
 
 def admin_document(season: Season, places: Mapping[str, Place], disk_bytes: int) -> AdminDocument:
-    """Return what the organiser may see."""
+    """Return the document for the organiser. `places` has the places in the queue by submission id."""
     store = season.store
     log = [f"{day(each.at)} {each.kind}: {each.subject} {each.text}" for each in store.events.last(SHOWN_EVENTS)]
     return AdminDocument(

@@ -1,7 +1,7 @@
-"""Publishes what a season shows, after the transactions of its store: into the database that the site reads.
+"""Publishes the documents of a season, after the transactions of its store, in the database that the site reads.
 
-What has changed is known from the store (`Store.touched`) until it has been published, so nothing is forgotten if the disk is
-full. A season that is opened publishes everything again; rows that are there already stay as they are.
+The store remembers its changes (`Store.touched`) until they have been published, so no change is lost if the disk is
+full. A season publishes everything again when it is opened; rows that have not changed stay as they are.
 """
 
 import time
@@ -55,38 +55,38 @@ from host.season.site_database import SiteDatabase
 from host.submissions.build import builds
 
 SHOWN_HISTORY = 200
-"""Rounds after which the ladder shows the rating of a version, the newest last."""
+"""How many ratings of a version the ladder keeps: one for each of the last rounds."""
 
 MEASURE_INTERVAL_S = 60.0
 DOING_INTERVAL_S = 3.0
-"""Seconds after which it is published what is being done, if nothing else has changed."""
+"""Shortest time in seconds until the current work (`now`) is published again, if nothing else has changed."""
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
-"""Seconds between two looks for something to publish."""
+"""Seconds before the next check for changes: FASTEST_S if something has changed, SLOWEST_S more if nothing has."""
 
 
 class Publishing:
-    """Publishes what a season shows while it is open."""
+    """Publishes the documents of a season while it is open."""
 
     def __init__(self, season: Season, player: RoundPlayer, intake: SeasonIntake, site: SiteDatabase) -> None:
         self._season, self._player, self._intake, self._site = season, player, intake, site
         self._shown = dict[int, Round]()  # rounds as they have been published
-        self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with a round
+        self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with each round
         over = [each for each in player.rounds if each.counted]
-        self._recorded = {each.number for each in over if has_records(season.folder, each)}  # or a damaged journal
+        self._recorded = {each.number for each in over if has_records(season.folder, each)}  # also damaged rounds
         self._everything: object = None  # what concerns all authors and bots, as it was published last
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
     def round_over(self, _which: Round) -> None:
-        """Publish what a round has changed. Its report and tables are written later, while the next round plays."""
+        """Publish the changes by a round that is over. `run` writes its files later, while the next round plays."""
         self._faults.clear()
         self._everything = ()  # also after a damaged round, which leaves the ladder as it is
         self._update_ladder()
         self.publish()
 
     async def run(self) -> None:
-        """Publish whatever has changed, until it is cancelled."""
+        """Publish each change within seconds, and write the files of finished rounds, until this task is cancelled."""
         season = self._season
         while True:
             await season.bell.wait(SLOWEST_S)
@@ -103,7 +103,7 @@ class Publishing:
                 await trio.sleep(SLOWEST_S)
 
     def publish(self) -> None:
-        """Publish whatever has changed. Raise UserError or OSError if it cannot be written; then it is due again."""
+        """Publish all changes since the last call. Raise UserError or OSError if it fails; the next call repeats it."""
         season, rounds = self._season, self._player.rounds
         if self._everything is None:
             self._update_ladder()
@@ -129,7 +129,7 @@ class Publishing:
         ):
             site.document("site", document)
             self._document, self._doing_at = document, time.monotonic() + DOING_INTERVAL_S
-        if season.ladder and touched.authors:  # all of them, if there is another ladder
+        if season.ladder and touched.authors:  # a new ladder touches all authors
             site.document("ladder", with_authors(season.store, season.ladder))
         if (entries := entries_in(season.store)) is not None:
             site.document("entries", entries)
@@ -138,12 +138,12 @@ class Publishing:
         for which in player.rounds:
             if self._shown.get(which.number) is not which:
                 site.put("rounds", ROUND, published_round(which, self._report_of(which)))
-        if touched.authors:  # there may be another version, or another one may play
+        if touched.authors:  # there may be a new version, or another version may play
             for bot in bot_documents(season, player.rounds, touched.authors):
                 site.put("bots", BOT, bot)
 
     def _report_of(self, which: Round) -> str | None:
-        """Return the report of a round: None if it is due, empty if there will be none."""
+        """Return the path of a round's report below published/: None if not made yet, empty if there will be none."""
         name, known = report_of(which.number), self._site.round(which.number)
         if which.counted is None or which.number <= len(self._player.rounds) - KEPT_FILES:
             return ""
@@ -182,7 +182,7 @@ class Publishing:
         return (start_faults(versions) + self._faults[author])[:SHOWN_FAULTS]
 
     def _update_ladder(self) -> None:
-        """Compute the ladder after the last round that counts, unless the store has it."""
+        """Compute and store the ladder after the last finished round, unless the store has this ladder already."""
         season, last = self._season, next((each for each in reversed(self._player.rounds) if each.counted), None)
         if last is None or last.counted is None or (season.ladder is not None and season.ladder.round >= last.number):
             return
@@ -196,7 +196,10 @@ class Publishing:
     # The files of a round that is over.
 
     async def _write_due(self) -> bool:
-        """Write the newest records that are missing, or the newest report. Return whether one was due."""
+        """Write the newest missing records of a round or, if none are missing, the newest missing report.
+
+        Return whether anything was missing.
+        """
         due, rounds = self._site.round_without_report(), [*reversed(self._player.rounds)]
         if which := next((each for each in rounds if each.counted and each.number not in self._recorded), None):
             await self._write(which, "records", write_records)
@@ -206,7 +209,11 @@ class Publishing:
         return which is not None
 
     async def _write(self, which: Round, what: str, write: Callable[..., V], *more: Any) -> V | None:
-        """Write a file of a round in a thread, because it may take seconds. Return None if the journal is damaged."""
+        """Call `write` for a round in a thread, because it may take seconds, and return its result.
+
+        If the journal of the round is damaged, log that the round has no `what`, and return None. Raise UserError if
+        the machine lacks something.
+        """
         season = self._season
         try:
             return await trio.to_thread.run_sync(write, season.folder, which.number, season.tournament, *more)
@@ -217,7 +224,10 @@ class Publishing:
             return None
 
     async def _write_files(self, which: Round) -> None:
-        """Write the report of a round and the tables of bots."""
+        """Write the report of a round, and publish its bots' own tables.
+
+        Remove both for rounds that are too old, and remove the answers of rounds for which `keep` has no room.
+        """
         season = self._season
         own = [player.label for player in which.players if not player.author.startswith(REFERENCE)]
         bots = {label: label.rpartition("-")[0] for label in own}

@@ -1,4 +1,4 @@
-"""Checks a season: `python3 check.py [FOLDER or chain.ndjson] [SEAL ...]`, with seals that were published while it ran."""
+"""Checks a season: `python3 check.py [FOLDER or chain.ndjson] [SEAL ...]`. The seals were published while it ran."""
 
 import hashlib, hmac, json, math, pathlib, statistics, sys, time
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ PRIOR_STEPS, PRIOR_PART, FEWEST_DRAWN, MOST_DRAWN = 6, 0.05, 1.0, 100.0
 
 
 def expect(found: Any, value: Any, what: str, near: float = 0.0) -> None:
-    """End the check if a value is not what it must be."""
+    """End the program with a message about `what` if `found` differs from `value` by more than `near`."""
     if found != value and not (near and None not in (found, value) and abs(found - value) <= near):
         sys.exit(f"✗ {what} is {found}, but {value} follows from the chain")
 
@@ -28,7 +28,11 @@ def sha256(data: bytes) -> str:
 
 
 def chain_of(path: pathlib.Path, published: list[str]) -> tuple[list[Any], str]:
-    """Return the lines of a chain and the last seal: each line holds the seal of the line before it, its SHA-256."""
+    """Return the lines of a chain as pairs of kind and content, and the last seal.
+
+    The seal of a line is its SHA-256. Each line holds the seal of the line before it. End the program if a line does
+    not, or if no line has a `published` seal.
+    """
     lines, seals = path.read_bytes().splitlines(True), [""]
     for number, line in enumerate(lines, 1):
         if not line.startswith(b'{"before":"%s",' % seals[-1].encode()):
@@ -47,7 +51,7 @@ def chain_of(path: pathlib.Path, published: list[str]) -> tuple[list[Any], str]:
 
 
 def check_order(lines: list[Any]) -> None:
-    """Step 2: the list of a round comes before its result, rounds have their numbers in order, and no line has two versions."""
+    """Step 2: a round's list comes before its result, rounds are in order, and a label always has the same program."""
     due, listed, labels = 1, set[int](), dict[str, str]()
     for kind, each in lines:
         if kind == "list":
@@ -85,7 +89,7 @@ def check_seeds(season: str, opening: Any, lists: dict[int, Any], rounds: list[A
 
 
 def derived(seed: str, path: str) -> bytes:
-    """Return a seed that follows from that of the season."""
+    """Return the seed that follows from the season's seed (hexadecimal) and a path such as "round/12"."""
     return hmac.new(bytes.fromhex(seed), path.encode(), "sha256").digest()[:16]
 
 
@@ -118,7 +122,7 @@ def check_sums(number: int, sums: Any, listed: Any) -> None:
 
 
 def check_records(path: pathlib.Path, each: Any, listed: Any, hashes: dict[str, str], winners: str) -> None:
-    """Step 5: the records of a round have its seal, its seed and its programs, and its sums follow from them."""
+    """Step 5: a round's records have its seal and the hashes of its seed and programs; its sums follow from them."""
     number, (lines, seal) = each["number"], chain_of(path, [])
     expect(seal, each["seal"], f"round {number}: the seal of its records")
     terms = [line for kind, line in lines if kind == "terms"]
@@ -178,7 +182,7 @@ def check_entries(entries: Any, final: Any, hashes: dict[str, str], lines: list[
 
 
 def digest(hashes: list[str]) -> str:
-    """Return the SHA-256 of hashes, each once, in ascending order."""
+    """Return the SHA-256 over hexadecimal hashes in ascending order, without duplicates."""
     return sha256(b"".join(sorted({bytes.fromhex(each) for each in hashes})))
 
 
@@ -186,7 +190,10 @@ def digest(hashes: list[str]) -> str:
 
 
 class Covariance:
-    """The inverse of a symmetric matrix K that is positive definite, by Cholesky: K = L·Lᵀ. Only what is asked is computed."""
+    """The inverse of a symmetric, positive definite matrix K, by Cholesky: K = L·Lᵀ.
+
+    Elements are computed only when they are needed.
+    """
 
     def __init__(self, matrix: list[list[float]]) -> None:
         self._rows = rows = list[list[float]]()  # of L
@@ -198,7 +205,7 @@ class Covariance:
             rows.append(own)
 
     def times(self, values: list[float]) -> list[float]:
-        """Return the product with a vector: the solution x of K·x = values."""
+        """Return the product of the inverse with a vector: the solution x of K·x = values."""
         found = self._forward(values, 0)
         for nth in reversed(range(len(found))):
             found[nth] = value = found[nth] / self._rows[nth][nth]
@@ -207,7 +214,7 @@ class Covariance:
         return found
 
     def _forward(self, values: list[float], start: int) -> list[float]:
-        """Return the solution y of L·y = values, which are 0 before `start`; without these zeros."""
+        """Return the solution y of L·y = values, from index `start` on. Before `start`, `values` and y are 0."""
         found = list[float]()
         for value, row in zip(values[start:], self._rows[start:]):
             found.append((value - sum(map(mul, row[start:], found))) / row[-1])
@@ -215,20 +222,21 @@ class Covariance:
 
     @cached_property
     def _columns(self) -> list[list[float]]:
-        """The columns of the inverse of L, each without the zeros before its diagonal."""
+        """Return the columns of the inverse of L, each without the zeros above the diagonal."""
         size = len(self._rows)
         return [self._forward([float(nth == at) for at in range(size)], nth) for nth in range(size)]
 
     def __call__(self, one: int, other: int) -> float:
-        """Return an element."""
+        """Return the element of the inverse in row `one` and column `other`."""
         first, second = sorted((one, other))
         return float(sum(map(mul, self._columns[first][second - first :], self._columns[second])))
 
 
 def strengths(sets: Any, chosen: list[float], drawn: float, logs: list[float]) -> tuple[list[float], Covariance]:
-    """Return the most likely log strengths and their covariance; `drawn` tables of each are against one of strength 1.
+    """Return the most likely log strengths and their covariance, by Newton's method, which begins at `logs`.
 
-    `logs` are where Newton's method begins.
+    `sets` has the number of choices from each set of versions, and `chosen` how often each version was chosen. As a
+    prior, each version has `drawn` drawn tables against an opponent of strength 1.
     """
     size, step = len(chosen), 1.0
     while True:
@@ -252,7 +260,10 @@ def strengths(sets: Any, chosen: list[float], drawn: float, logs: list[float]) -
 
 
 def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[list[float], Covariance, float]:
-    """Return log strengths, their covariance, and the drawn tables that suit the field."""
+    """Return the log strengths in the order of `names`, their covariance, and the drawn tables of the fitted prior.
+
+    `orders` has how often each order of versions occurred. `drawn` is the first value for the prior.
+    """
     number, sets = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, float](float)
     chosen = [0.0] * len(names)
     for order, times in orders.items():
@@ -276,7 +287,10 @@ def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[li
 
 
 def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
-    """Return the rating of each version in Elo, and a function of two that returns the covariance of their ratings."""
+    """Return the ratings in Elo by label (mean 0), and a function for the covariance of two labels' ratings in Elo².
+
+    `orders` has how often each order of versions occurred, in all rounds.
+    """
     names = sorted({name for order in orders for equal in order for name in equal})
     number, pairs = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, list[float]](lambda: [0.0, 0.0])
     for order, times in orders.items():
@@ -316,7 +330,7 @@ def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
 
 
 def check_ladder(ladder: Any, rounds: list[Any], authors: dict[str, str]) -> None:
-    """Step 7: the rows of the ladder follow from the sums of all rounds up to it."""
+    """Step 7: the rows of the ladder follow from the sums of all rounds up to the round of the ladder."""
     orders, tables, faults, number = Counter[Any](), Counter[str](), Counter[str](), ladder["round"]
     for each in rounds:
         if each["number"] <= number and each["state"] == "finished":
@@ -368,7 +382,7 @@ def check_ladder(ladder: Any, rounds: list[Any], authors: dict[str, str]) -> Non
 
 
 def main(words: list[str]) -> None:
-    """Check the folder, or the chain alone."""
+    """Check a folder, or a chain alone. `words` are the arguments of the program."""
     seals = [word for word in words if len(word) == 64 and not pathlib.Path(word).exists()]
     place = next((pathlib.Path(word) for word in words if word not in seals), pathlib.Path(__file__).parent)
     chain, folder = (place, place.parent) if place.is_file() else (place / "chain.ndjson", place)

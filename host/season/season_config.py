@@ -24,7 +24,7 @@ LEAST_ROUND_S = 1.0
 
 
 class Keep(NamedTuple):
-    """How much of the answers of finished rounds is kept: a number of bytes, or of rounds. The other one is 0."""
+    """Limit of the finished rounds that keep their answers: bytes, or a number of rounds. The other field is 0."""
 
     size: int = 0
     rounds: int = 0
@@ -34,7 +34,7 @@ DEFAULT_KEEP = Keep(size=5 * GIB)
 
 
 def _freeze(value: Any) -> float:
-    """Return a date with an offset in seconds since 1970."""
+    """Return a TOML date with time and UTC offset as seconds since 1970. Raise InvalidValue for any other value."""
     if not isinstance(value, datetime):
         raise InvalidValue("C006", "is not a date with a time", "2026-12-20T18:00:00+01:00, without quotes")
     if value.tzinfo is None:
@@ -43,7 +43,7 @@ def _freeze(value: Any) -> float:
 
 
 def _keep(value: Any) -> Keep:
-    """Return an amount of finished rounds, such as "5 GiB" or "200 rounds"."""
+    """Return the limit in a text such as "5 GiB" or "200 rounds". Raise InvalidValue for any other value."""
     hint = '"5 GiB" or "200 rounds"'
     if not isinstance(value, str):
         raise InvalidValue("C006", "is neither a size nor a number of rounds", hint)
@@ -58,7 +58,7 @@ def _keep(value: Any) -> Keep:
 
 
 def _proxy(value: Any) -> str:
-    """Return the address of a reverse proxy, or of its network."""
+    """Return a proxy's address or network, such as "172.16.0.0/12". Raise InvalidValue for any other value."""
     with suppress(ValueError):
         if isinstance(value, str):
             return str(ipaddress.ip_network(value, strict=False))
@@ -102,7 +102,7 @@ class PerAuthorTable:
 
 @dataclass(frozen=True)
 class AuthorLimits(PerAuthorTable):
-    """What one author may use: `[season.per_author]` of croupier.toml, and how many of his versions play at the same time."""
+    """Limits of one author: `[season.per_author]`, and how many of his versions play at the same time."""
 
     active: int = 1
 
@@ -148,16 +148,16 @@ class SeasonTable:
 
     @property
     def author_limits(self) -> AuthorLimits:
-        """What one author may use."""
+        """Return the limits of one author."""
         return AuthorLimits(**vars(self.per_author), active=self.active)
 
     @property
     def closes(self) -> float | None:
-        """When entry really closes, in seconds since 1970; None without a freeze."""
+        """Return when entry really closes, after `grace`, in seconds since 1970; None without a freeze."""
         return self.freeze + self.grace if self.freeze else None
 
     def settings(self) -> dict[str, Any]:
-        """Return [season] as a croupier.toml states it."""
+        """Return [season] as croupier.toml spells it, by key. Dates and texts that are not set are left out."""
         known = vars(self)
         unset = {key for key in ("freeze", "final", "address", "login_header") if not known[key]}
         spelled = known | {key: format_limit(known[key]) for key in ("grace", "round_every", "budget")}
@@ -168,7 +168,7 @@ class SeasonTable:
         return {key: value for key, value in spelled.items() if key not in unset}
 
     def problems(self, toml: Toml, folder: Path, game: Game) -> list[Problem]:
-        """Return what is wrong between keys, with their lines."""
+        """Return a problem, with its line, for each missing reference and for each contradiction between keys."""
         problems = [*_references(toml, self, folder, game)]
         if self.address.startswith("https:") and not self.proxy:
             message = f'address = "{self.address}" needs a reverse proxy: croupier itself speaks no TLS'
@@ -191,7 +191,7 @@ class SeasonTable:
 
 
 def terms_of(tournament: Tournament) -> SeasonTable:
-    """Return the [season] of a croupier.toml that has one, as `loaded_season` has checked."""
+    """Return the [season] of a tournament that has one. `loaded_season` has checked that it has."""
     assert isinstance(tournament.season, SeasonTable)
     return tournament.season
 
@@ -215,7 +215,10 @@ def _contradiction(toml: Toml, key: str, message: str, hint: str) -> Problem:
 
 
 def late_freeze(toml: Toml, season: SeasonTable, now: float, frozen: bool) -> list[Problem]:
-    """Return the problem of a freeze that is over before the season has been opened; `frozen` if it has been."""
+    """Return a problem if `freeze` is in the past when the season is opened for the first time; otherwise nothing.
+
+    `frozen` says that the season was opened before: then its freeze may be over.
+    """
     if not season.freeze or season.freeze > now or frozen:
         return []
     said = toml.data["season"]["freeze"]

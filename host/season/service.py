@@ -1,7 +1,7 @@
-"""The season process: answers the inbox, examines submissions, plays rounds, and publishes what the site shows.
+"""The season process: answers requests, examines submissions, plays rounds, and publishes documents for the site.
 
-It is the only writer of the store. Whatever ends it, the same command goes on: a round continues from its journal, an
-interrupted examination is repeated, and a request stays in the inbox until it has its answer.
+It is the only writer of the store. After any end, also a crash, the same command goes on: a round continues from its
+journal, an interrupted examination is repeated, and a request stays in the inbox until it has its answer.
 """
 
 import time
@@ -38,14 +38,14 @@ from host.tournament.signals import interruptible
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 6
-"""Authors of whom something is examined at the same time. Few of them build; a bot that only waits delays nobody."""
+"""Authors whose submissions are examined at the same time. Fewer are built at the same time (BUILDERS)."""
 
 Signature = tuple[int, int, int]
-"""What identifies the content of a file: inode, time of change and size."""
+"""Identifies the content of a file: inode, time of change in nanoseconds, and size in bytes."""
 
 
 class ServiceTerms(NamedTuple):
-    """How a season is opened: the address of its site, and which machines play."""
+    """Options with which a season is opened: the address of its site, and the machines that play."""
 
     bind: str  # empty: the site runs elsewhere
     cluster: str = ""
@@ -54,7 +54,7 @@ class ServiceTerms(NamedTuple):
 
 
 def loaded_season(place: Path) -> Tournament:
-    """Return the season of a folder. Raise UserError if its croupier.toml is wrong, or is that of a tournament."""
+    """Return the config of a season folder. Raise UserError if its croupier.toml is wrong, or has no [season]."""
     tournament = load(place)
     if tournament.season is None:
         hint = "croupier new DIR -g GAME --season  makes a season; croupier run  plays a tournament"
@@ -63,16 +63,16 @@ def loaded_season(place: Path) -> Tournament:
 
 
 def require_season(place: Path) -> None:
-    """Raise UserError if a folder is not that of a season.
+    """Raise UserError if a folder is not the folder of a season.
 
-    One that has been opened is, also while its croupier.toml is wrong, so that its organiser can pause it.
+    A season that has been opened is accepted even if its croupier.toml is wrong, so that its organiser can pause it.
     """
     if not SeasonFolder(place).store.exists():
         loaded_season(place)
 
 
 def played_season(place: Path) -> Tournament:
-    """Return the season of a folder; while its croupier.toml is wrong, its last round, which has the same game.
+    """Return the config of a season folder; if its croupier.toml is wrong, that of its last round, with the same game.
 
     Raise UserError if croupier.toml is wrong and the season has no round yet.
     """
@@ -93,9 +93,10 @@ def site_address(place: Path, bind: str) -> str:
 
 
 async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[[str], None]) -> str:
-    """Run a season until ^C, SIGTERM or an error; return what stopped it. `link` gets the organiser's secret, if it is new.
+    """Run a season until ^C, SIGTERM or an error; return the reason of the stop.
 
-    Raise UserError for any problem that prevents it.
+    `link` gets the secret of the organiser's link, if it is new. Raise UserError if the season cannot be opened or
+    cannot go on.
     """
     folder = SeasonFolder(place)
     signature = signature_of(folder.config)  # before it is read: a later change is seen
@@ -123,7 +124,10 @@ async def run_season(place: Path, terms: ServiceTerms, log: Log, link: Callable[
 
 
 def organiser_secret(store: Store, again: bool) -> str:
-    """Return the secret of the organiser's link if it is new; empty if there is one. Only its hash is stored."""
+    """Draw the secret of the organiser's link, store its hash, and return it.
+
+    If there is a link already, return an empty text, unless `again` asks for another link.
+    """
     if store.setting(ORGANISER) and not again:
         return ""
     secret = new_secret()
@@ -142,7 +146,7 @@ class Service:
         season, terms = self._season, self._terms
         with published(season.folder) as site:
             async with trio.open_nursery() as nursery:
-                if terms.bind:  # it takes a moment to start, and has what was published before
+                if terms.bind:  # it takes a moment to start, and shows the documents of before
                     tell = partial(season.event, "site", "process")
                     nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
                 intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(season.tournament))
@@ -181,7 +185,7 @@ class Service:
         )
 
     async def _publish_first(self, publishing: Publishing) -> None:
-        """Publish what the season knows, before anybody is answered. Wait for the machine if it cannot be written."""
+        """Publish all documents before the first request is answered. If the machine cannot write them, wait."""
         while True:
             try:
                 return publishing.publish()
@@ -191,7 +195,7 @@ class Service:
     # Tasks.
 
     async def _answer_inbox(self, intake: SeasonIntake, publishing: Publishing) -> None:
-        """Answer the requests of the inbox. Each is removed when its answer has been published."""
+        """Answer the requests in the inbox. Remove each request after its answer has been published."""
         season = self._season
         while True:
             try:
@@ -213,7 +217,7 @@ class Service:
                 await self._wait_for_machine("inbox", failed)
 
     async def _examine(self, intake: SeasonIntake) -> None:
-        """Examine what waits, one after another."""
+        """Examine the waiting submissions and practice, one after another."""
         season = self._season
         while True:
             try:
@@ -231,7 +235,7 @@ class Service:
                 season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
 
     async def _wait_for_machine(self, what: str, failed: UserError | OSError) -> None:
-        """Say what the machine lacks, and wait before it is tried again. Raise what is not the machine's fault."""
+        """Log what the machine lacks, and wait before the caller tries again. Raise an error of another cause."""
         if isinstance(failed, UserError) and failed.exit_code != 6:
             raise failed
         self._season.waits(what, failed)
@@ -253,9 +257,9 @@ class Service:
                 await self._wait_for_machine("uploads", failed)
 
     async def _close_entry(self) -> None:
-        """Fix the entries of the final when entry is closed and everything received before has its verdict.
+        """Fix the entries of the final when entry is closed and all submissions received before have a verdict.
 
-        The organiser may open entry again, so that they are fixed again later.
+        If the organiser opens entry again, the entries are fixed again later.
         """
         season = self._season
         while True:
@@ -270,7 +274,7 @@ class Service:
             await season.bell.wait(CLOSING_INTERVAL_S)
 
     async def _follow_config(self, intake: SeasonIntake) -> None:
-        """Take the terms of a croupier.toml that is edited while the season is open. A wrong one changes nothing."""
+        """Use the new terms when croupier.toml is edited while the season is open. A wrong file changes nothing."""
         season, tried = self._season, self._signature
         while True:
             await trio.sleep(CONFIG_INTERVAL_S)
@@ -301,9 +305,9 @@ class Service:
 
 
 def what_is_logged(request: Request, answer: Answer) -> tuple[str, str] | None:
-    """Return the kind and the subject of the line in the log about a request; None if there is none.
+    """Return the kind and the subject of the log line about an answered request; None if it is not logged.
 
-    Examinations are logged when they are over. What the season refuses to an author is not logged, only what to the organiser.
+    Refused requests are logged only if they are the organiser's. Examinations are logged when they are over.
     """
     match request:
         case Manage():
@@ -318,7 +322,7 @@ def what_is_logged(request: Request, answer: Answer) -> tuple[str, str] | None:
 
 
 def signature_of(path: Path) -> Signature | None:
-    """Return what identifies the content of a file; None if there is none."""
+    """Return the values that identify the content of a file; None if it does not exist."""
     try:
         status = path.stat()
     except OSError:

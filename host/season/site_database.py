@@ -1,4 +1,4 @@
-"""Writes and reads published/site.sqlite, a copy of what the site may show. Private rows are selected here alone."""
+"""Writes and reads published/site.sqlite, a copy of all that the site may show. Private rows are selected only here."""
 
 import contextlib
 import time
@@ -41,7 +41,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
 @contextlib.contextmanager
 def published(folder: SeasonFolder) -> Iterator["SiteDatabase"]:
-    """Open the database of the site for writing. One that is damaged is made again."""
+    """Open the database of the site for writing. Replace a damaged database by an empty one."""
     path = folder.published / SITE_FILE
     with contextlib.ExitStack() as stack:
         # Without a write-ahead log, the site can read it from a disk on which it may write nothing.
@@ -53,12 +53,12 @@ def published(folder: SeasonFolder) -> Iterator["SiteDatabase"]:
                 raise
             path.unlink()
             database = stack.enter_context(opened())
-        path.chmod(0o640)  # it has what is private
+        path.chmod(0o640)  # it has private rows
         yield SiteDatabase(database)
 
 
 class SiteDatabase:
-    """The database that the site reads. The revision of a topic changes with each of its rows."""
+    """The database that the site reads. The revision of a topic changes whenever one of its rows changes."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -66,29 +66,30 @@ class SiteDatabase:
     # Written by the season process.
 
     def put(self, topic: str, table: Table[V], value: V) -> None:
-        """Write a row, unless it is there already."""
+        """Write a row, unless an equal row is there already."""
         if self.database.put(table, value):
             self._revise(topic)
 
     def document(self, name: str, document: msgspec.Struct) -> None:
-        """Write a document, of which there is one."""
+        """Write the document of a name. An older one is replaced."""
         self.put(name, DOCUMENT, Document(name, _encode(document)))
 
     def remove(self, topic: str, table: Table[Any], **which: Any) -> None:
-        """Remove the rows in which columns have these values."""
+        """Remove the rows whose columns have the values of `which`."""
         condition = " AND ".join(f"{column} = ?" for column in which)
         if self.database.change(f"DELETE FROM {table.name} WHERE {condition}", *which.values()):
             self._revise(topic)
 
     def remove_old(self, topic: str, table: Table[Any], column: str, least: float, author: str = "") -> None:
-        """Remove the rows, of one author or of all, that are below a time or a number."""
+        """Remove the rows whose `column` is less than `least`: those of one author, or of all if `author` is empty."""
         of_author, values = (" AND author = ?", (least, author)) if author else ("", (least,))
         if self.database.change(f"DELETE FROM {table.name} WHERE {column} < ?{of_author}", *values):
             self._revise(topic)
 
     def _revise(self, topic: str) -> None:
         last = self.database.number("SELECT max(number) FROM revision")
-        self.database.put(REVISION, Revision(topic, max(time.time_ns(), last + 1)))  # also after it was made again
+        # With the time, the number also changes if the database was made again.
+        self.database.put(REVISION, Revision(topic, max(time.time_ns(), last + 1)))
 
     def rounds_with_report(self) -> list[PublishedRound]:
         """Return the rounds that have a report."""
@@ -101,11 +102,11 @@ class SiteDatabase:
     # Read by the site: what everybody may see.
 
     def revisions(self) -> dict[str, int]:
-        """Return the revision of each topic."""
+        """Return the revision numbers by topic."""
         return {each.topic: each.number for each in self.database.select(REVISION)}
 
     def read(self, name: str, kind: type[D]) -> D | None:
-        """Return a document; None if there is none. Raise MsgspecError if it is of another kind."""
+        """Return the document of a name; None if there is none. Raise MsgspecError if it is not of the type `kind`."""
         found = self.database.first(DOCUMENT, "WHERE name = ?", name)
         return msgspec.json.decode(found.content, type=kind) if found else None
 
@@ -125,11 +126,11 @@ class SiteDatabase:
     # What one author may see. Private rows are selected here and nowhere else.
 
     def tokens(self) -> dict[str, str]:
-        """Return the SHA-256 of every secret of a link by its author; that of the organiser stands under ""."""
+        """Return the SHA-256 of the secret in each link, by author. The organiser's name is ""."""
         return dict(self.database.rows("SELECT author, token_sha256 FROM author"))
 
     def author(self, name: str) -> AuthorDocument:
-        """Return what an author sees."""
+        """Return the document with the data for one author."""
         found = self.database.first(AUTHOR, "WHERE author = ?", name)
         answers = self.database.select(ANSWER, "WHERE author = ? ORDER BY at, request", name)
         bots = self.database.select(BOT, "WHERE author = ?", name)
@@ -148,12 +149,12 @@ class SiteDatabase:
         )
 
     def quota(self, name: str) -> Quota | None:
-        """Return the limits of an author, and what he has used of them; None if he is not known."""
+        """Return the limits of an author and his usage; None if the author is not known."""
         found = self.database.first(AUTHOR, "WHERE author = ?", name)
         return found.quota if found else None
 
     def own_tables(self, author: str, number: int) -> bytes | None:
-        """Return the tables of a round as an author saw them; None if there are none any more."""
+        """Return a round's tables as the author's bots saw them, as NDJSON; None if they are not kept any more."""
         own = "WHERE round = ? AND bot IN (SELECT bot FROM bot WHERE author = ?) ORDER BY bot"
         found = self.database.select(OWN_TABLES, own, number, author)
         return "".join(each.content for each in found).encode() if found else None

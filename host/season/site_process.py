@@ -22,7 +22,7 @@ EXIT_TIMEOUT_S = 5.0
 POLL_S = 0.2
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
-"""A site that has run for this long is started again at once."""
+"""A site that has run for so many seconds is started again after the shortest pause."""
 
 DOCUMENTATION_ADDRESSES = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses that belong to nobody (RFC 5737, RFC 3849)."""
@@ -31,12 +31,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _end_with_parent() -> None:
-    """Let the kernel end the site when the season process ends, however that ends."""
+    """Let the kernel end the site when the season process ends for any reason."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def url_of(host: str, port: int | str) -> str:
-    """Return the address of a site for links. If the site listens at all addresses, that of this machine in its network."""
+    """Return the URL of a site for links, without a slash at its end.
+
+    If the site listens at all addresses, the URL has the address of this machine in its network.
+    """
     try:
         address = ip_address(host)
     except ValueError:  # a name
@@ -47,7 +50,7 @@ def url_of(host: str, port: int | str) -> str:
 
 
 def _own_address(family: socket.AddressFamily) -> str:
-    """Return the address from which this machine reaches others; that of the loopback if it reaches nobody."""
+    """Return the address of this machine in its network; the loopback address if it has no network."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((DOCUMENTATION_ADDRESSES[family], 9))  # chooses a route, and sends nothing
@@ -57,9 +60,10 @@ def _own_address(family: socket.AddressFamily) -> str:
 
 
 async def wait_for_address(bind: str) -> None:
-    """Wait until a site can listen at an address: that of a season that was killed ends within a moment.
+    """Wait until a site can listen at an address. The site of a killed season process ends within a moment.
 
-    Raise UserError (exit code 2) if another program keeps listening there.
+    Raise UserError (exit code 2) if the address is wrong, or if another program still listens there after
+    EXIT_TIMEOUT_S.
     """
     from host.web.server import open_listener  # a season without a site does not need the extra `web`
 
@@ -75,7 +79,7 @@ async def wait_for_address(bind: str) -> None:
 
 
 def start_site(folder: Path, bind: str) -> subprocess.Popen[bytes]:
-    """Start the site. ^C does not reach it: the season process ends it."""
+    """Start the site and return its process. ^C does not reach it: the season process ends it."""
     root = str(Path(__file__).parents[2])
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "host", "-C", str(folder), "--json", "season", "site", "--bind", bind],
@@ -88,9 +92,10 @@ def start_site(folder: Path, bind: str) -> subprocess.Popen[bytes]:
 
 
 async def run_site(folder: Path, bind: str, tell: Callable[[str], None], listens: Callable[[str], None]) -> None:
-    """Run the site until this is cancelled. `listens` gets its address as soon as it listens.
+    """Run the site until this task is cancelled. Start it again whenever it ends.
 
-    After a site that ended at once it waits longer before the next one.
+    `listens` gets the URL of the site as soon as the site listens. `tell` gets a sentence whenever the site has ended.
+    If the site has not run for STEADY_S, the pause before the next start doubles, up to LONGEST_PAUSE_S.
     """
     pause = SHORTEST_PAUSE_S
     while True:
@@ -110,7 +115,7 @@ async def run_site(folder: Path, bind: str, tell: Callable[[str], None], listens
 
 
 async def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Return what a site says first: where it listens, or why it does not; an empty object if it says nothing."""
+    """Return the first JSON object that a site prints: its URL, or why it does not listen; {} if it prints none."""
     assert process.stdout is not None
     line = await trio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)
     try:
@@ -121,7 +126,7 @@ async def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a site: in good order, or by force if that takes too long."""
+    """End a site with SIGTERM, or with SIGKILL if it still runs after EXIT_TIMEOUT_S."""
     with trio.CancelScope(shield=True):
         if process.poll() is None:
             process.terminate()

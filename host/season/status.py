@@ -1,4 +1,4 @@
-"""Says how a season stands, from the documents that its process has published."""
+"""Reports the status of a season, from the documents that its process has published."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from host.season.site_database import SiteDatabase
 
 
 class SeasonStatus(NamedTuple):
-    """How a season stands. `running` is the process that runs it; empty if none does."""
+    """Status of a season. `running` names the process that runs the season; it is empty if none does."""
 
     site: SiteDocument
     rounds: Sequence[RoundRow]  # newest first
     running: str
-    now: float
+    now: float  # seconds since 1970
 
     def json(self) -> dict[str, Any]:
         """Return the status as JSON keys."""
@@ -67,7 +67,7 @@ class SeasonStatus(NamedTuple):
 
 
 def season_status(place: Path) -> SeasonStatus:
-    """Return how a season stands. Raise UserError if it has never been opened."""
+    """Return the status of a season. Raise UserError if it has never been opened."""
     folder = SeasonFolder(place)
     path = folder.published / SITE_FILE
     if not path.exists():

@@ -23,10 +23,10 @@ from host.stages.pairs import ListedMeeting
 
 
 class SeasonAudit(NamedTuple):
-    """The result of verifying a season: what was checked, and all differences in order."""
+    """The result of verifying a season: how much was checked, and all differences in order."""
 
     rounds: int
-    tables: int  # whose answers were played again
+    tables: int  # tables whose recorded answers were played again
     only_told: int  # tables of which only the transcript and the sums were checked
     why_told: str  # why the first of them could not be played again
     reduced: tuple[int, ...]  # rounds whose answers have been removed: their seals, results and lists were checked
@@ -76,11 +76,10 @@ class SeasonAudit(NamedTuple):
 
 
 def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal: str = "") -> SeasonAudit:
-    """Verify all rounds that are over. With a `share` below 1, only that share of the tables is played again.
+    """Verify all rounds that are over, the ladder and the chain.
 
-    `seal` is one of the chain that was published; empty: none is known.
-
-    Raise UserError if the store cannot be read.
+    `share` is the part of the tables to play again, 0 to 1. `seal` is a published seal of the chain; empty: none is
+    known. Raise UserError if the store cannot be read.
     """
     folder = SeasonFolder(place)
     found = list[str]()
@@ -90,7 +89,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
         versions = {version.label for version in store.versions.all()}
         if seed is not None and not chain.differences:
             season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
-            season.final_over = True  # the final may lie on another machine
+            season.final_over = True  # the final may be on another machine
             chain.differences += chain.compare(season, rounds)
     if wrong := first_difference(_planned(rounds)):
         found.append(wrong)
@@ -134,7 +133,7 @@ def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
 
 
 def _planned(rounds: list[Round]) -> Iterator[PlannedRound]:
-    """Yield each round with what it was planned from: the sums of all rounds before it."""
+    """Yield each round with the sums of all rounds before it, from which the scheduler planned it."""
     totals = SeasonTotals()
     for each in rounds:
         yield PlannedRound(each.players, totals.sums, each.terms, each.meetings)
@@ -148,12 +147,12 @@ class RoundCheck:
         self._tournament, self._which, self._seed = tournament, which, seed
         self._place = folder.round(which.number)
         self.audit = Audit(0, [])
-        """What playing its recorded answers again has found; nothing if its journal cannot be read."""
+        """The result of playing the recorded answers again; empty if the journal cannot be read."""
         self.sums = which.sums
-        """What its journal has brought; what the season counts if that cannot be read."""
+        """The sums that follow from the journal; the stored sums of the season if the journal cannot be read."""
 
     def differences(self, share: float) -> Iterator[str]:
-        """Yield everything that is not as it should be."""
+        """Yield a sentence for each error in the round: in its seed, its list, its journal or its sums."""
         which = self._which
         if self._seed is not None and round_root(self._seed, which.number).hex() != which.seed:
             yield "its seed does not follow from the seed of the season"
@@ -168,7 +167,7 @@ class RoundCheck:
             yield f"cannot be read: {one_line(str(broken))}"
 
     def _list(self) -> Iterator[str]:
-        """Compare the list in the folder with the one that the scheduler has written."""
+        """Yield a difference if the list in the folder is not the list that the scheduler has planned."""
         listed = [ListedMeeting.parse(line) for line in (self._place / MEETINGS).read_text().splitlines()]
         if [(each.bots, each.tables) for each in listed] != [
             (each.labels, each.tables) for each in self._which.meetings
@@ -176,7 +175,7 @@ class RoundCheck:
             yield "the list in its folder is not the one of the scheduler"
 
     def _journal(self, journal: Journal, share: float) -> Iterator[str]:
-        """Verify the journal, or its chain if the answers have been removed."""
+        """Yield the differences in the journal, or only in its chain if the answers have been removed."""
         which, game = self._which, None if journal.reduced else prepared_game(journal)
         if journal.seal() != which.seal:
             yield "the seal of its journal is not the one that was published"
@@ -186,7 +185,7 @@ class RoundCheck:
         yield from self.audit.differences
 
     def _sums(self) -> Iterator[str]:
-        """Compare what the season counts with the journal."""
+        """Compute the sums from the journal again, and yield a difference for each stored sum that is not equal."""
         counted, again = self._which.counted, read_round(self._place, self._tournament).sums
         self.sums = again
         if counted is None:

@@ -1,4 +1,4 @@
-"""Compares what a season publishes with what it follows from: its chain with the store, its ladder with the journals."""
+"""Compares the chain of a season with its store, and the ladder with the journals of its rounds."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,22 +14,31 @@ from host.season.rounds.ladder import Before, LastRound, Listed, ladder
 from host.season.rounds.season import Season
 
 UNDONE = ("entries", "seed")
-"""What a chain may say and the store does not: entry was opened again, or the final lies on another machine now."""
+"""Lines that a chain may have without the store: entry was opened again, or the final is on another machine now."""
 
 FREE = (("terms", "croupier"), ("terms", "name"))
-"""What may differ: the kind of a line, and how a key begins. A season has another one of these when it is opened next."""
+"""Values that may differ: the kind of a line, and the beginning of a key.
+
+They change without an event, and the season seals them when it is opened the next time.
+"""
 
 PENDING = {"terms": ("terms", "terms"), "rename": ("version", "author"), "entries": ("entries", "")}
-"""What else may differ while the chain lacks an event of a kind: the season appends both some seconds later."""
+"""Values that may differ while the chain lacks an event, by the kind of the event.
+
+The season appends the event and the values some seconds later.
+"""
 
 ROUNDING = {"rating": 0.11, "interval": 0.11, "ahead": 1e-4, "neighbours": 2e-3}
-"""How far figures of the ladder may be apart, because linear algebra rounds differently on another machine."""
+"""Greatest allowed differences of figures of the ladder: linear algebra rounds differently on another machine."""
 
 BEHIND = "not ranked: "
 
 
 class SealedSeason:
-    """What the chain of a season says: the last line about each thing. `seal` was published; empty: none is known."""
+    """The chain of a season: its lines, the last line about each thing, and the differences found in the chain itself.
+
+    `seal` is a seal of the chain that was published; empty: none is known.
+    """
 
     def __init__(self, store: Store, seal: str = "") -> None:
         self.lines, self.differences = links_of(store), list[str]()
@@ -50,7 +59,10 @@ class SealedSeason:
             self.differences.append(f"the chain: no line has the seal {seal}")
 
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
-        """Yield where the store says something else. What the chain lacks is appended when the season is opened, or exported."""
+        """Yield a sentence for each value in the store that differs from the chain, and each thing only in the chain.
+
+        A thing that only the store has is not a difference: it is appended when the season is opened or exported.
+        """
         last, found = dict(self._last), [*facts(season, rounds)]
         events = {content["kind"] for kind, about, content in found if kind == "change" and about not in last}
         free = [*FREE, *(PENDING[kind] for kind in events & PENDING.keys())]
@@ -63,7 +75,7 @@ class SealedSeason:
 
 
 def ladder_differences(shown: LadderDocument, rounds: Sequence[Round], versions: Collection[str]) -> Iterator[str]:
-    """Yield where a ladder is not the one that follows from these rounds. `versions` are the labels of the season."""
+    """Yield a sentence for each value of a ladder that does not follow from `rounds`. `versions` has all labels."""
     totals, places = SeasonTotals(), 0
     for each in rounds:
         if each.number <= shown.round:
@@ -99,7 +111,10 @@ def ladder_differences(shown: LadderDocument, rounds: Sequence[Round], versions:
 
 
 def _apart(computed: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each figure of a row that is not as computed. Why a version moved needs the ladder before, which is not kept."""
+    """Yield the name, the computed and the shown value of each figure of a row whose values differ too much.
+
+    `moved` is left out, because it follows from the previous ladder, which is not kept.
+    """
     for key in computed.keys() - {"moved"}:
         value, other = computed[key], shown[key]
         if key == "ranks":
