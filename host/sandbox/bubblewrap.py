@@ -18,7 +18,7 @@ NUMBERING = "40"
 
 
 class Home(NamedTuple):
-    """Contents of a sandbox besides the system: the bot's folder, and its state file or the folder that it keeps."""
+    """Contents of a sandbox besides the system: the bot's folder, and its state file or state folder."""
 
     folder: Path
     writable: bool = False

@@ -30,7 +30,7 @@ class NoGroup(Exception):
 
 
 class Words(NamedTuple):
-    """Files in one version of control groups that measure usage. Each is a controller and a file in its folder."""
+    """Files with the usage of a group, in one version of control groups. Each is a controller and a file name."""
 
     computed: tuple[str, str]
     used: tuple[str, str]
@@ -63,7 +63,7 @@ CACHED_FILES = re.compile(rb"^(?:in)?active_file (\d+)", re.MULTILINE)
 
 
 class Base(NamedTuple):
-    """Folders in which groups can be created: one for each controller, or in version 2 one for all of them."""
+    """Folders in which groups can be created, by controller. In version 2 there is one for all, with the key ""."""
 
     words: Words
     folders: Mapping[str, Path]
@@ -265,7 +265,7 @@ class Mount(NamedTuple):
 
 
 def mounts(mountinfo: str, own: str) -> tuple[list[Mount], list[Mount]]:
-    """Return the mounted hierarchies of version 1 and of version 2.
+    """Return the mounted hierarchies of version 1 and those of version 2, each with the group of this process in it.
 
     The arguments are the contents of /proc/self/mountinfo and /proc/self/cgroup.
     """

@@ -57,7 +57,7 @@ async def measure_clocks(level: Level) -> dict[str, float]:
 
 
 async def _measure_pipe() -> tuple[list[float], list[float]]:
-    """Return the round trips of a pipe, and the delays between writing and recording an answer, in seconds."""
+    """Return the times of round trips through pipes, and the delays from writing to recording an answer, in seconds."""
     trips, errors = [], []
     command = [sys.executable, "-I", "-S", "-c", STAMPING]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -75,5 +75,5 @@ async def _measure_pipe() -> tuple[list[float], list[float]]:
 
 
 def _quantile(times: list[float], share: float) -> float:
-    """Return the time that is not exceeded by this share (0 to 1) of the times; 0.5 is the median."""
+    """Return the quantile of the times for a share from 0 to 1: the median for 0.5."""
     return sorted(times)[min(int(len(times) * share), len(times) - 1)]

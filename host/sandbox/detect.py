@@ -1,4 +1,4 @@
-"""Detects which levels of isolation work on this machine, and what is missing for the next one.
+"""Detects which levels of isolation work on this machine, and what is missing for the next stronger one.
 
 Each level is tested by running a program in a sandbox of that level. Version numbers alone decide nothing.
 """
@@ -124,7 +124,7 @@ def _forbidden_by_apparmor(complaint: str) -> bool:
 
 
 def apparmor_cure(program: str) -> str:
-    """Return the shell command that allows bubblewrap user namespaces, now and after each start of the machine."""
+    """Return the shell command that allows bubblewrap to create user namespaces, also after the machine restarts."""
     profile = rf"abi <abi/4.0>,\nprofile croupier-bwrap {program} flags=(unconfined) {{\n  userns,\n}}\n"
     return f"printf '{profile}' | sudo tee /etc/apparmor.d/croupier-bwrap | sudo apparmor_parser -r"
 
@@ -167,10 +167,10 @@ def _group_words() -> str:
 
 @cache
 def randomizes_pids(level: Level) -> bool:
-    """Return whether process numbers are random, so that a process cannot infer how many came before it in its sandbox.
+    """Return whether process numbers are random: a process then cannot infer the number of processes before it.
 
     Test this for levels whose sandboxes have their own process numbers: in a container with a read-only /proc/sys the
-    keeper cannot set the next number. At all other levels a process has a number of the machine: return True.
+    keeper cannot set the next number. At other levels, processes are numbered for the whole machine: return True.
     """
     if not level.traits.own_namespaces:
         return True

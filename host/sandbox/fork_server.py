@@ -146,7 +146,7 @@ def load_kit(kit: "dict[str, tuple[str, str]]", home: str) -> "CodeType":
 def prepared(path: str) -> "CodeType | None":
     """Return a bot's code, or None if it does not compile. Import the modules of INERT that the bot imports.
 
-    Enter the folder EMPTY before the imports. Raise ImportError if a file of the bot hides a module of the library.
+    Enter the folder EMPTY before the imports. Raise ImportError if a file of the bot hides a standard module.
     """
     if any(name.partition(".")[0] in sys.stdlib_module_names for name in os.listdir()):
         raise ImportError("it has a file that hides a module of the standard library")
@@ -174,7 +174,9 @@ def prepared(path: str) -> "CodeType | None":
 
 
 def forking() -> "Callable[[], int]":
-    """Return a function that forks a child of the keeper, prepares it as Python does, and returns what `fork` returns.
+    """Return a function that forks a child of the keeper, and prepares it as Python does.
+
+    The function returns 0 in the child, and the number of the child in the parent.
 
     Python's steps before a fork are done here, once. Its steps in the parent after a fork are left out: the parent only
     forks and needs no locks, and each page that it writes must be copied.

@@ -75,12 +75,12 @@ class Ended(NamedTuple):
 
     @property
     def timed_out(self) -> bool:
-        """Return whether its output was still open at the deadline."""
+        """Return whether the output of the process was still open at the deadline."""
         return bool(self.flags & TIMED_OUT)
 
     @property
     def stopped(self) -> bool:
-        """Return whether the keeper killed it before it ended by itself."""
+        """Return whether the keeper killed the process before it ended by itself."""
         return bool(self.flags & STOPPED) and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == SIGKILL
 
     @property
@@ -243,7 +243,7 @@ class Keeper:
     async def kill_all(self, patience: float = 0.0) -> Ended:
         """Kill everything in the sandbox; return how the started program ended, and its usage since the start.
 
-        Give it `patience` seconds to exit by itself first.
+        First give the program `patience` seconds to exit by itself.
         """
         return await self._request(b"K", (), {}, Limits(), patience)
 
@@ -254,7 +254,7 @@ class Keeper:
         return (await self._request(b"K", (), {}, Limits(), 0.0, patient=True)).cpu
 
     def kill_now(self) -> None:
-        """Kill everything in the sandbox immediately. The pending request is answered with the output so far."""
+        """Kill everything in the sandbox immediately. The keeper answers the pending request with the output so far."""
         self._tell(b"X")
 
     def pause(self) -> None:

@@ -93,7 +93,7 @@ def _libc() -> ctypes.CDLL:
 
 @contextlib.contextmanager
 def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
-    """Create the resources of one sandbox, for the length of the block. Raise OSError if the kernel refuses."""
+    """Yield the resources of one sandbox; remove them at the end of the block. Raise OSError if the kernel refuses."""
     store = paths.cache_dir() / "rooms"
     store.mkdir(exist_ok=True)
     own = Path(tempfile.mkdtemp(dir=store))

@@ -45,7 +45,7 @@ class Sandbox(NamedTuple):
     def warms(self) -> bool:
         """Return whether an interpreter can stay alive in the sandbox.
 
-        The kernel must be able to prevent bots from sending it signals, and from leaving their process group.
+        The kernel must be able to deny bots to send signals to the interpreter, and to leave their process group.
         """
         return self.warm and self.level.traits.can_warm and landlock.version() >= landlock.WANTED
 
@@ -148,7 +148,7 @@ LAUNCHERS: Mapping[Level, Launcher] = {
 
 @contextlib.asynccontextmanager
 async def sandboxed(level: Level, home: Home, limits: Limits) -> AsyncIterator[Sandbox]:
-    """Create a sandbox; leaving the block kills everything in it. Raise KeeperDied if it cannot be created.
+    """Yield a new sandbox; the end of the block kills everything in it. Raise KeeperDied if it cannot be created.
 
     Enter the block in the main thread: the kernel kills a sandbox when the thread that started it ends.
     """

@@ -105,7 +105,7 @@ class Limits(NamedTuple):
     retries: int = 0  # times that a question is asked again after a refused answer
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return the smaller value of each limit, the models that both allow, and the scope of this time bank."""
+        """Return limits with the smaller value of each, the models that both allow, and the scope of this time bank."""
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),

@@ -78,7 +78,7 @@ def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
 
 
 def own_name(submission: Submission) -> str:
-    """Return the name that a bot's source states; "" if the bot has no adapter, or states none in the adapter's way."""
+    """Return the name that a source of a bot with an adapter states as the bot's own; "" if there is none."""
     row = ADAPTERS.get(submission.spec.adapter)
     for name in submission.spec.sources or submission.files if row else ():
         if row and (found := row.own_name.search(source_text(submission, name))):
@@ -150,7 +150,7 @@ RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
 def simplepazaak(submission: Submission, *options: str) -> Command:
     """Return the command that runs a Java class of the competition of 2015.
 
-    The kit's runner finds the class by the name in `main`, or takes the only one.
+    The kit's runner finds the class by the name in `main`, or takes the only one. `options` are for the JVM.
     """
     return (
         *java(submission.with_keys(main=RUNNER), *options),
@@ -161,9 +161,8 @@ def simplepazaak(submission: Submission, *options: str) -> Command:
 def build_simplepazaak(submission: Submission, _question: Command) -> list[Step]:
     """Return the steps that compile the class and the kit, then search for the class.
 
-    So a missing class is an error of the build.
-
-    The search does not instantiate the class, because its constructor could write a file.
+    So a missing class is an error of the build. The search does not instantiate the class, because its constructor
+    could write a file.
     """
     texts = (source_text(submission, name) for name in submission.spec.sources)
     path = "returning:." if any(map(RETURNING.search, texts)) else "."
@@ -194,7 +193,7 @@ def run_banksalad(submission: Submission, _files: frozenset[str]) -> Command:
 
 
 def default_command(submission: Submission) -> Command:
-    """Return the command of an interpreter that stays alive and forks this bot; empty if it cannot have warm starts."""
+    """Return the command of an interpreter that stays alive and forks this bot; () if it cannot have warm starts."""
     files = sources(ADAPTERS[submission.spec.adapter]) if submission.spec.adapter else {}
     texts: Kit = {_module(name): (name, path.read_text()) for name, path in sorted(files.items())}
     warm = LANGUAGES[submission.spec.language].warm

@@ -254,7 +254,7 @@ def _write(archive: Path, copy: Path, files: Iterator[File], limits: TreeLimits)
 
 
 def _strip_wrapper_dir(folder: Path) -> None:
-    """If a folder contains only one folder, in which archives often wrap all files, move the files up."""
+    """Move all files one level up if the only entry of a folder is another folder, as in many archives."""
     inside = list(folder.iterdir())
     if len(inside) == 1 and inside[0].is_dir():
         aside = folder.with_name(folder.name + ".lifted")

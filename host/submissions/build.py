@@ -192,9 +192,9 @@ def protocol_of(submission: Submission) -> str:
 
 
 def question_of(submission: Submission) -> tuple[str, ...]:
-    """Return the arguments of a first question, for the build step that archives the classes loaded by it.
+    """Return the arguments of a first question. A build step asks it, to archive the classes that the bot loads.
 
-    Return () if the game is unknown, or if its questions are no arguments.
+    Return () if the game is unknown, or if the bot does not receive its questions as arguments.
     """
     game = submission.plays
     if game is None or protocol_of(submission) != "argv":
@@ -232,7 +232,7 @@ NOTHING: Mapping[str, bytes] = MappingProxyType({})
 def program_hash(submission: Submission, beside: Sequence[File] = (), instead: Mapping[str, bytes] = NOTHING) -> str:
     """Return the sha256 that `build` gives a submission, without building it. The submission must not require packages.
 
-    Add the files `beside` to its own. Replace the content of the files in `instead`, which is by name.
+    Add the files `beside` to its own. `instead` has other contents for some of its own files, by name.
     """
     text, own = program_parts(submission)
     files = [file._replace(content=instead.get(file.name, file.content)) for file in own]
@@ -240,7 +240,7 @@ def program_hash(submission: Submission, beside: Sequence[File] = (), instead: M
 
 
 def program_parts(submission: Submission) -> tuple[str, list[File]]:
-    """Return the parts that the sha256 of a bot covers: the text of its spec, and its files with those of its adapter."""
+    """Return the parts that the sha256 of a bot covers: the text of its spec; its files, with those of its adapter."""
     submission = adapted(submission)
     return hashed_spec(submission), _all_files(submission)
 
@@ -346,7 +346,7 @@ def _refuse_missing_programs(submission: Submission) -> None:
 
 
 def _refuse_weak_level(submission: Submission, level: Level) -> None:
-    """Raise UserError (exit code 6) if the bot keeps a folder or asks models, and sandboxes of this level cannot have that."""
+    """Raise UserError (exit code 6) if the bot keeps a folder or asks models, and this level does not support it."""
     spec = submission.spec
     if level.traits.own_namespaces or not (spec.keeps_folder or spec.models):
         return
@@ -388,7 +388,7 @@ def require_relay(where: str) -> None:
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:
-    """Return a hint how to install the programs that a bot lacks. A language's package has only its usual programs."""
+    """Return a hint on how to install the programs that a bot lacks. A language's package has only its usual ones."""
     language = LANGUAGES[submission.spec.language]
     if {*lacks} <= {*language.programs, *language.project.programs}:
         return f"apt install {language.package}"
@@ -400,7 +400,7 @@ def _installation(submission: Submission, lacks: Sequence[str]) -> str:
 
 
 def _move_to(built: Path, staged: Path, finished: Path, submission: Submission) -> None:
-    """Copy the files of a build from `staged` to `finished`, add the place of the bot's state, and rename to `built`.
+    """Copy the files of a build from `staged` to `finished`, add the place of the state, rename `finished` to `built`.
 
     Raise UserError (exit code 4) if the files are too many or too large, or if one is at the place of the state.
     """
@@ -562,7 +562,7 @@ async def _killed_when_cancelled(keeper: Keeper) -> AsyncIterator[None]:
 
 
 async def _run(submission: Submission, steps: list[Step], log: Path, staged: Path, level: Level) -> None:
-    """Run the steps of a build and append their output to its log. Raise UserError (exit code 4) with the first error."""
+    """Run the steps of a build and append their output to its log. Raise UserError (exit code 4) if a step fails."""
     row = LANGUAGES[submission.spec.language]
     compiler = tuple(map(need, row.programs[:1]))
     executable = _proc_self_exe(submission)
@@ -650,10 +650,11 @@ def _disk_free(folder: Path) -> int:
 
 
 def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Callable[[], bool]:
-    """Return a function that returns whether a build's files are too large or too many.
+    """Return a function that returns whether a build's files are too large or too many, or fill the disk.
 
-    The free space is checked each time: a file that is open but already removed is in no folder. To walk through 10 000
-    files takes as long as the pause between two calls. Therefore the folders are checked for a quarter of the time at most.
+    The function checks the free space at each call: a file that is open but already removed is in no folder. To walk
+    through 10 000 files takes as long as the pause between two calls. Therefore the function checks the folders for at
+    most a quarter of the time.
     """
     min_free = min(RESERVED_DISK_BYTES, _disk_free(folders[0]) // 2)
     next_walk = 0.0
@@ -674,7 +675,7 @@ def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Calla
 
 
 def _build_file_hint(submission: Submission) -> str:
-    """Return a hint how to build with the bot's own build file, for example a Makefile.
+    """Return a hint on how to build with the bot's own build file, for example a Makefile.
 
     Return "" if there is no such file, or if bot.toml has build commands.
     """

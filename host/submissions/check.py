@@ -66,7 +66,7 @@ class Report(NamedTuple):
     def remarks(self) -> list[str]:
         """Return the short form of the report: one text for each remark.
 
-        It has the line about the questions, all lines that are not "passed", the problems, and the standard error.
+        It has the line about the questions, all notes and failed lines, the problems, and the standard error.
         """
         shown = [line for line in self.lines if line.mark != "✓" or line.what.endswith("questions")]
         codes = [f"✗ {problem.code}: {problem.message}" for problem in self.problems]
@@ -117,7 +117,7 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
 
 
 def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Finding:
-    """Return the line of a report about a bot's slowest answer on a busy machine, `asked`; None: no answer."""
+    """Return the line about `asked`, a bot's slowest answer on a busy machine; None means that there was no answer."""
     cure = "near its limit: compute less per move, or it may time out on a busy machine"
     if asked is None or isinstance(asked.answer, Fault):
         return Finding("!", bot.name, "no answer in time", cure)

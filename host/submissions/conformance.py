@@ -99,9 +99,10 @@ class Conformance:
 
     @property
     def growth(self) -> float:
-        """Return the bytes by which the bot's memory grew per question; 0 if it did not grow steadily in one process.
+        """Return the bytes by which the bot's memory grew per question.
 
-        The first quarter of the questions does not count, because programs set up their data then.
+        The first quarter of the questions does not count, because programs set up their data then. Return 0 if the
+        memory did not grow steadily, if there were too few questions, or if the bot was started more than once.
         """
         later = self._resident[len(self._resident) // 4 :]
         quarters = [later[len(later) * part // 4] for part in range(4)] + later[-1:]
@@ -136,7 +137,7 @@ class Conformance:
         return silent or self.fatal.total() >= MAX_FATAL_FAULTS
 
     async def _asked(self, game: Game, question: Question, edge: str = "") -> Answer:
-        """Ask a question of a game. Raise OwnGameFailed for one that is too long for the bot's protocol."""
+        """Ask a question of a game. Raise OwnGameFailed if the question is too long for the bot's protocol."""
         if reason := question_too_long(self.seat.bot, question.view):
             raise OwnGameFailed(failed_game(game, f"failed at {edge or f'table check/{question.table}'}: {reason}"))
         return await self.ask(question, edge)
@@ -235,7 +236,10 @@ class TestBench(NamedTuple):
             yield Conformance(seat, self.home.sandbox)
 
     async def run(self, rules: Any, patience: float = float("inf")) -> Conformance | None:
-        """Ask the bot all questions. Return None if its first answer takes more than `patience` seconds."""
+        """Ask a fresh process of the bot all questions. Return the Conformance that has recorded the answers.
+
+        Return None if the first answer takes more than `patience` seconds.
+        """
         async with self.seated() as exam:
             with trio.move_on_after(patience) as hurry:
                 await exam.first(self.game)
@@ -377,7 +381,7 @@ class Talk:
         self._types.close()
 
     async def lines(self, count: int, patience: float) -> int:
-        """Wait up to `patience` seconds until the process has written `count` lines. Return the number of its lines."""
+        """Wait up to `patience` seconds until the process has written `count` lines. Return the number of lines."""
         with trio.move_on_after(patience):
             while self.output.count(b"\n") < count and len(self.output) < CHUNK_BYTES:
                 await trio.lowlevel.wait_readable(self._listens.fileno())
@@ -440,7 +444,7 @@ ENDED_FAULTS = frozenset({FaultKind.START, FaultKind.CRASH, FaultKind.EXIT})
 
 
 async def startup_problem(bot: BuiltBot, game: Game, level: Level) -> Problem | None:
-    """Return the reason why a bot cannot play: it cannot be started, or it exits without an answer to any question.
+    """Return the reason why a bot cannot play: it does not start, or it exits without an answer. None if it can play.
 
     A bot that is slow, or whose answers are illegal or unreadable, may play: the rules define what that costs.
     """
@@ -486,9 +490,10 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
 
 
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[AnswerSample | None]:
-    """Ask all bots at the same time, next to one busy process per core. Return the slowest answers, in the bots' order.
+    """Ask all bots at the same time, next to one busy process per core.
 
-    None means that the bot gave no answer. The result is not a verdict: no tournament runs on such a busy machine.
+    Return the slowest answer of each bot, in the order of `exams`; None for a bot that gave no answer. The result is
+    not a verdict: no tournament runs on such a busy machine.
     """
     slowest: dict[int, AnswerSample] = {}
 

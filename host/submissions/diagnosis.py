@@ -332,6 +332,6 @@ MESSAGES: Mapping[str, Callable[[BuiltBot, Game, Evidence], str]] = {
 
 
 def first_of_each(evidence: Sequence[Evidence], kinds: Iterable[str]) -> list[Evidence]:
-    """Return the first piece of evidence of each kind of fault; leave out kinds without evidence."""
+    """Return the first piece of evidence of each kind of fault, in the order of `kinds`; skip kinds without any."""
     pieces = {piece.kind: piece for piece in reversed(evidence)}
     return [pieces[kind] for kind in kinds if kind in pieces]

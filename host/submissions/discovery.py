@@ -47,8 +47,8 @@ MAX_PROBLEMS_SHOWN = 20  # of one bot.toml; an untrusted author can write a file
 def load_submission(path: Path, granted: Limits = DEFAULT_LIMITS, game: Game | None = None) -> Submission:
     """Return the bot in a file or folder, with limits of at most those granted.
 
-    Its bot.toml may name `game` even if that is not one of croupier's own games.
-    Raise UserError with all problems: exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
+    Its bot.toml may name `game` even if that is not one of croupier's own games. Raise UserError with all problems:
+    exit code 2 if the path does not exist, 3 for its bot.toml, 4 for its files.
     """
     path = absolute(path)
     try:
@@ -147,8 +147,8 @@ def count_word(count: int) -> str:
 def expand_patterns(patterns: Sequence[str], base: Path, game: Game | None = None) -> list[Path]:
     """Return the files and folders that match the patterns, each once.
 
-    A pattern is a glob, relative to `base`, or `sample:NAME`.
-    Hidden files and READMEs are not bots. Raise UserError for a name that does not exist; a glob may match nothing.
+    A pattern is a glob, relative to `base`, or `sample:NAME`. Hidden files and READMEs are not bots. Raise UserError for
+    a name that does not exist; a glob may match nothing.
     """
     found: dict[Path, None] = {}
     problems = []
@@ -316,7 +316,7 @@ def described(
 
 
 def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSpec]:
-    """Return a folder's bot.toml, as text and as values. Raise UserError (exit code 3) with all its problems."""
+    """Return a folder's bot.toml, with line numbers and as values. Raise UserError (exit code 3) with all problems."""
     if MANIFEST not in contents.modes:
         return Toml(contents.where(""), {}, {}), BotSpec()
     problems: list[Problem] = []

@@ -29,7 +29,7 @@ MAX_ATTEMPTS = 3  # at each step of a bot's preparation, if a keeper dies or the
 
 
 class Findings(NamedTuple):
-    """The findings about one bot. It can play if there are no `refusals`; `check` also requires flawless answers."""
+    """The findings about one bot. It can play if `refusals` is empty. `check` also requires that it answers well."""
 
     submission: Submission
     bot: BuiltBot | None  # as it plays; None if it does not build
@@ -117,7 +117,9 @@ async def prepare_bots(
     told: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> Ready:
-    """Build and start the bots, as many at the same time as there are cores. First build the game's referee, if any.
+    """Build and start the bots, as many at the same time as there are cores. Return them with their game.
+
+    First build the game's referee, if it has one.
 
     `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
@@ -153,7 +155,8 @@ async def repeated(
     """Return the result of a step of a bot's preparation; repeat the step if a sandbox fails or the machine stalls.
 
     Raise UserError if it fails MAX_ATTEMPTS times: exit code 4 if only the sandbox of this bot fails, 6 if the machine
-    stalls, or cannot create a sandbox without a bot either.
+    stalls, or cannot create a sandbox without a bot either. Do not repeat it if a language model cannot be reached:
+    raise UserError (exit code 6) immediately.
     """
     reasons, exit_code = [], 4
     for _attempt in range(MAX_ATTEMPTS):

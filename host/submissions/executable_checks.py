@@ -19,7 +19,7 @@ def runnable(start: bytes) -> bool:
 
 
 class Processor(NamedTuple):
-    """A kind of processor: its name for people, and the machines, as the kernel calls them, that run its programs."""
+    """A kind of processor: its name for people, and the kernel's names of the machines that can run its programs."""
 
     name: str
     machines: tuple[str, ...]
@@ -54,7 +54,7 @@ def foreign_system(start: bytes) -> str:
 
 
 def exists(path: str) -> bool:
-    """Return whether a path exists. An untrusted author may have chosen it, so it may have any length."""
+    """Return whether a path exists. An untrusted author may have chosen it: return False if it cannot be examined."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises if a name is too long, or a folder may not be searched
 
 

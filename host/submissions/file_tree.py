@@ -20,7 +20,7 @@ from host.sandbox.limits import MIB
 
 
 class TreeLimits(NamedTuple):
-    """The largest tree of files that croupier accepts."""
+    """Limits of a tree of files that croupier accepts."""
 
     entries: int  # files and folders together
     file_bytes: int  # size of one file
@@ -37,15 +37,15 @@ DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip 
 
 
 def submitted(file_bytes: int) -> TreeLimits:
-    """Return the limits of a submission in which one file may have `file_bytes`, and all files a multiple of it."""
+    """Return the limits of a submission whose files may have `file_bytes` each, and in proportion all files together."""
     ratio = SUBMITTED.total_bytes // SUBMITTED.file_bytes
     return SUBMITTED._replace(file_bytes=file_bytes, total_bytes=ratio * file_bytes)
 
 
 def enlarged(limits: TreeLimits, file_bytes: int) -> TreeLimits:
-    """Return the limits of a build for submissions in which one file may have `file_bytes`.
+    """Return the limits of a build of a submission whose files may have `file_bytes` each.
 
-    If that is more than in SUBMITTED, `limits` is enlarged in proportion. It is never reduced.
+    If `file_bytes` is more than in SUBMITTED, the sizes in `limits` are enlarged in proportion. They are never reduced.
     """
     factor = max(1, -(-file_bytes // SUBMITTED.file_bytes))
     return limits._replace(file_bytes=factor * limits.file_bytes, total_bytes=factor * limits.total_bytes)
@@ -84,14 +84,14 @@ class LimitExceeded(Exception):
 
 
 class Budget:
-    """Counts the files of one tree."""
+    """Counts the files of one tree and their bytes, until they exceed its limits."""
 
     def __init__(self, limits: TreeLimits) -> None:
         self.limits = limits
         self.entries_left, self.bytes_left = limits.entries, limits.total_bytes
 
     def take(self, path: str, depth: int, size: int) -> None:
-        """Count a file or a folder that is `depth` folders deep. Raise LimitExceeded if it exceeds a limit of the tree."""
+        """Count a file or a folder that is `depth` folders deep. Raise LimitExceeded if it exceeds a limit."""
         self.entries_left -= 1
         self.bytes_left -= size
         if self.entries_left < 0:
@@ -133,7 +133,7 @@ class TreeEntry(NamedTuple):
 def walk(tree: Path, limits: TreeLimits, ignored: Collection[str] = ()) -> Iterator[TreeEntry]:
     """Yield the files and folders of a tree: of each folder first all entries by name, then the content of its folders.
 
-    Yield an unreadable folder again, with its error. Raise LimitExceeded.
+    Yield an unreadable folder again, with its error. Raise LimitExceeded if the tree exceeds the limits.
     """
     budget = Budget(limits)
 
@@ -288,7 +288,7 @@ class FileTree:
             return b""
 
     def listing(self) -> str:
-        """Return the list of files for a message."""
+        """Return a text with the names of the first files, for a message."""
         names = ", ".join(map(one_line, self.names[:8])) or "nothing"
         return f"{self.where('')} has: {names}" + (", …" if len(self.names) > 8 else "")
 

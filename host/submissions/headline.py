@@ -18,7 +18,7 @@ SUMMARY = re.compile(r"ld returned|aborting due to|could not compile|build faile
 
 
 class Output:
-    """The output of a program or a compiler, in which the error is searched."""
+    """The output of a program or a compiler; it finds the error in it."""
 
     def __init__(self, printed: bytes) -> None:
         self._text = printed.decode(errors="replace")
@@ -53,8 +53,8 @@ class Output:
     def compiler_lines(self, most: int) -> list[str]:
         """Return up to `most` lines of a compiler's output to show.
 
-        They start at the first error, or at an earlier warning about an undefined function, which may explain it. If the
-        output has neither, they start at its beginning.
+        They start at the first error, or at an earlier warning about an undefined function, which may explain it. If
+        the output has neither, they start at its beginning.
         """
         found = [each.start() for pattern in (UNDEFINED, COMPILER_ERROR) if (each := pattern.search(self._text))]
         return self._lines_from(min(found, default=0), most)

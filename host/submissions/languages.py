@@ -112,11 +112,11 @@ class Symptom(NamedTuple):
     at_start: bool = True  # whether a bot with this symptom can never start
 
     def text(self, fault: Evidence, line: str) -> str:
-        """Return the message about a fault."""
+        """Return the message about a fault. `line` is the line of output that matches the pattern."""
         return self.message.format(line=line, ended=fault.ended or "waits for input")
 
     def cure(self, bot: BuiltBot, fault: Evidence) -> str:
-        """Return the suggested fix."""
+        """Return the suggested fix for a bot with this symptom."""
         return self.hint or CURES[self.code](bot, fault)
 
 
@@ -254,7 +254,10 @@ def main_class(submission: Submission) -> str:
 
 
 def named_for_javac(submission: Submission) -> tuple[Submission, list[Step]]:
-    """Return a Java bot whose single source is named after its public class, and the build step that renames the file."""
+    """Return a Java bot whose single source is named after its public class, and the build step that renames the file.
+
+    Return the bot unchanged, and no step, if it has several sources, no public class, or the right name already.
+    """
     if len(submission.spec.sources) != 1:
         return submission, []
     (source,) = submission.spec.sources

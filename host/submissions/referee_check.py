@@ -49,7 +49,7 @@ each other, and does not survive faults."""
 
 
 class Finding(NamedTuple):
-    """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix."""
+    """One line of a report: passed (✓), a note (!), failed (✗) or not checked (·). `cure` is the suggested fix."""
 
     mark: str
     words: str

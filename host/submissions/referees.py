@@ -45,15 +45,16 @@ def referee_limits(file: GameFile) -> Limits:
 
 
 def is_complete(game: Game) -> bool:
-    """Return whether no file is missing in a game's folder that its referee needs to be built or run."""
+    """Return whether the folder of a game contains the program of its referee, or the sources to build it."""
     folder = Path(ref_of(game).folder)
     return not _missing(folder, load_referee_game(folder).file)
 
 
 def _missing(folder: Path, file: GameFile) -> str:
-    """Return the first program or jar in `run` that is not in the folder; "" if all are there.
+    """Return the first program or jar in `run` that is not in the folder; "" if there is none.
 
-    If the folder contains nothing but game.toml, return the name of the game.
+    Do not look for files of `run` if there is a `build`, which may make them. Return the name of the game if the folder
+    contains nothing but game.toml.
     """
     words = [] if file.build else [word for each in file.run for word in each.split(":")]
     lost = [word for word in words if word.startswith("./") or word.endswith(".jar") if not (folder / word).is_file()]

@@ -126,7 +126,10 @@ def _refused(submission: Submission, why: str, hint: str, code: int) -> UserErro
 
 
 def stage(wheels: Path, staged: Path) -> None:
-    """Copy the wheels next to the bot's own files, for its build. Raise UserError if the bot has a folder of that name."""
+    """Copy the wheels and pip next to the bot's own files, for its build.
+
+    Raise UserError (exit code 4) if the bot has a folder FOLDER or WHEELS itself.
+    """
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
             hint = "rename it: croupier installs the required packages there"

@@ -129,7 +129,10 @@ REFEREES: Mapping[str, str] = {
 
 
 def referee_files(name: str, language: str) -> dict[str, str]:
-    """Return the files of a game with a referee in a language, by name. The game gets the name."""
+    """Return the files of a sample game whose referee is written in a language, by file name.
+
+    `name` becomes the name of the game.
+    """
     sample = REFEREES[language]
     files = {
         path.name: path.read_text() for path in sorted((folder() / "referees" / sample).iterdir()) if path.is_file()
@@ -145,7 +148,7 @@ def referee_files(name: str, language: str) -> dict[str, str]:
 
 
 def asker_files(game: Game) -> dict[str, str]:
-    """Return the files of the sample bot that asks a language model, by name: it plays this game."""
+    """Return the files of the sample bot that asks a language model, changed to play this game, by file name."""
     files = {path.name: path.read_text() for path in (folder() / "models" / "asker").iterdir() if path.is_file()}
     fields, opening = game.view._fields, game.opening
     otherwise = next((word for word in (opening.otherwise, opening.below) if word not in fields), "-")
