@@ -63,7 +63,7 @@ class Tables:
     def __init__(self, game: Game) -> None:
         self._game, self._tables, self._answers, self._kinds = game, dict[int, Table](), _Answers(), _Kinds()
         self._type = type(next(iter(game.presets.values())))
-        self._rules: tuple[bytes, Any] = b"", None  # of the last table: as they were read, and their value
+        self._rules: tuple[bytes, Any] = b"", None  # rules of the last opened table: their bytes and their value
 
     def reply(self, batch: Batch) -> Reply:
         """Return the reply to a batch: the next step of each table in it. Raise _Failed if the rules fail."""

@@ -57,7 +57,7 @@ def report_of(
     if not places:
         return text, 0
     data = fitting(places, tables, room)
-    if len(data) < len(places):  # omit the times of decisions before any table
+    if len(data) < len(places):  # rather omit the times of decisions than a table
         data = fitting(places, [table._replace(times={}) for table in tables], room)
     kept = [place for place in places if place.name in data]
     return page.html(kept, data, detail), len(data)

@@ -22,7 +22,7 @@ from host.stages import kind_of
 
 TRIED_TABLES = 6  # tables of a fixture that are replayed to choose one of them: those with the closest scores
 FEWEST_LEADS = 4  # fewest changes of the lead that are mentioned
-MAX_SCORES_SHOWN = 6  # bots whose scores are in the result of a table
+MAX_SCORES_SHOWN = 6  # most bots whose scores are in the result of a table
 UNRANKED = 10**6
 
 
@@ -200,7 +200,7 @@ class Offers:
             some = closest(fixture, pick.nth)
             try:
                 played = list(load(self._journal, seed, pick.path, some, not fixture.limited))
-            except UserError:  # whatever shows this table reports it
+            except UserError:  # the code that shows this table reports the error
                 self.known[key] = Highlight(some[0], ())
                 return self.known[key]
             found = [Highlight(nth, reasons_of(table)) for nth, table in zip(some, played, strict=True)]

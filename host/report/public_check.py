@@ -348,7 +348,7 @@ MISSING = {
     "league": of_league,
     "gauntlet": of_gauntlet,
     "mixed-tables": of_mixed_tables,
-    "mixed_tables": of_mixed_tables,  # the word of earlier versions
+    "mixed_tables": of_mixed_tables,  # the name in earlier versions
     "swiss": of_swiss,
     "groups": of_groups,
     "knockout": of_knockout,

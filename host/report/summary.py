@@ -116,7 +116,7 @@ class RunSummary(NamedTuple):
     rules: Mapping[str, Any] = {}
     settings: Mapping[
         str, Any
-    ] = {}  # the others that results depend on, with the keys of croupier.toml, without secrets
+    ] = {}  # other settings that results depend on, by the keys of croupier.toml, without secrets
     stages: tuple[Stage, ...] = ()
     bots: tuple[BotSummary, ...] = ()
     newest: int = 0  # id of the newest fixture

@@ -20,9 +20,9 @@ from host.results.standings import PairResult
 from host.stages import results_of
 from host.stages.kind import StageConfig
 
-MAX_LINE_POINTS = 40  # points of a line, at most
-FEWEST = 3  # fixtures that a line needs
-MAX_HEAD_TO_HEADS = 66  # pairs with a page of their own: all pairs of twelve bots
+MAX_LINE_POINTS = 40  # most points of a line
+FEWEST = 3  # fewest fixtures of which a line is drawn
+MAX_HEAD_TO_HEADS = 66  # most pairs that have a page: all pairs of twelve bots
 
 
 Scored = Callable[[str], tuple[Fixture, Game, Packed]]

@@ -26,7 +26,7 @@ from protocols.wire import AnswerLines, Json, Lines, Move, Once, View, read_text
 GAME_FILE = "game.toml"
 MAX_SEATS = 64
 MAX_FIELDS = 64
-MAX_WORDS = 4096  # random words of one stream that a referee may ask for
+MAX_WORDS = 4096  # most random words of one stream that a referee may ask for
 MAX_EDGES = 100
 MAX_PATTERN_BYTES = 1 << 20  # of a compiled pattern, with its memory while it runs; a usual one has 2 KiB
 RESERVED = frozenset({"table", "bank"})
@@ -198,11 +198,11 @@ class GameFile:
     answer: Annotated[Any, ValueType(_answers, {"type": ["string", "array", "object"]})]
     """The forms of an answer. Example: `answer = ["PASS", "PLAY <card>", "BID <chips: 1..50>"]`"""
     edges: dict[str, dict[str, Any]]
-    """Edge cases of the rules: questions by names that describe them. `check` asks every bot these questions."""
+    """Edge cases of the rules: questions, by a name that describes the case. `check` asks every bot these questions."""
     title: Text = ""
     """The name of the game for people. Default: its name. Example: `title = "Scopa"`"""
     sides: Annotated[Any, ValueType(_sides, {"type": "array"})] = ()
-    """The seats of each bot, at tables with as many bots as this list has sides. Example: `sides = [[0, 2], [1, 3]]`"""
+    """For partners: the seats of each bot at a table with one bot per side. Example: `sides = [[0, 2], [1, 3]]`"""
     adapter: Annotated[Any, ValueType(read_adapter, {"type": ["string", "object"]})] = None
     """The host for which the referee was written, with options. Example: `adapter = { host = "codingame", seed = false }`"""
     protocol: Annotated[str, one_of(lambda: PROTOCOLS, "protocol")] = "lines"
@@ -214,7 +214,7 @@ class GameFile:
     decisions: Annotated[int, integer(1, 100_000)] = 32
     """Decisions of all bots at a usual table. Example: `decisions = 14`"""
     score: Text = "points"
-    """What the scores count. Example: `score = "chips"`"""
+    """The unit of the scores. Example: `score = "chips"`"""
     secret_answers: Annotated[bool, FLAG] = False
     """`true`: an answer is a secret of its seat, even if only one seat is asked at a time."""
     opening: OpeningTable | None = None

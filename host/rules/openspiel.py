@@ -371,7 +371,7 @@ def game_named(said: str) -> Game:
     kind = library().load_game(said).get_type()
     try:
         questions = _questions(rules)
-    except Exception as failed:  # a game in Python can raise anything; then only it cannot be played
+    except Exception as failed:  # a game in Python can raise anything; all other games can still be played
         raise NotPlayable(
             f"raised an exception in a test with random moves: {type(failed).__name__}: {failed}"[:300]
         ) from failed
