@@ -105,7 +105,7 @@ def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
         rules = [(path, READABLE) for path in map(Path, ("/usr", *SYSTEM, *SETTINGS, *home.readable)) if path.exists()]
         rules += [(path, READABLE) for path in Path("/etc").glob("java-*")]
         rules += [(path, READ_FILE) for path in map(Path, INIT_FILES) if path.exists()]
-        # What is opened only for reading cannot become shared memory (bubblewrap.py).
+        # A device that is opened only for reading cannot become shared memory (bubblewrap.py).
         rules += [
             (Path("/dev", name), READ_FILE | (WRITE_FILE if name == ours else 0)) for name, ours in DEVICES.items()
         ]

@@ -23,8 +23,9 @@ LAST_WORDS_TIMEOUT_S = 0.1  # within which bubblewrap ends after its keeper
 EXIT_TIMEOUT_S = 1  # within which a process must end after its keeper
 MAX_COMPLAINT_BYTES = 2000
 CORE_LIMIT = (1, 1)
-"""Bytes of a core dump. The keeper sets the same limit, but as an ordinary user it cannot raise a hard limit of 0, with
-which the kernel starts the machine's core dump program, as root, for every crash of a bot."""
+"""The soft and the hard limit of a core dump, in bytes. With a limit of 0, the kernel would start the machine's core
+dump program, as root, for every crash of a bot. The keeper sets the same limits, but as an ordinary user it cannot
+raise a hard limit of 0."""
 
 
 class Sandbox(NamedTuple):
@@ -33,7 +34,7 @@ class Sandbox(NamedTuple):
     level: Level
     keeper: Keeper
     group: Cgroup | None = None
-    # Whether an interpreter may stay in it: its filter then allows Landlock to the interpreter.
+    # Whether an interpreter may stay in the sandbox, whose filter then allows the interpreter to use Landlock.
     warm: bool = False
     # Its /tmp if that is a folder on the host's disk, whose size the monitor must limit; else "".
     tmp: str = ""

@@ -54,7 +54,7 @@ COMPARISON_TIME_S = 2.0  # time for the cold answers that are compared with warm
 CHECK_SEED = b"the tables of croupier check"
 CHECK_SEED_OF_BOTS = 1  # the CROUPIER_SEED of every process that is checked
 TOLERATED_FAULTS = frozenset({FaultKind.ILLEGAL, FaultKind.EXCEPTION})
-"""Faults that are notes: a bot with such faults is accepted.
+"""Faults that `check` reports as notes: it accepts a bot with such faults.
 
 The rules define the cost of an illegal move. After an exception that an adapter reports, the process keeps running.
 """

@@ -147,8 +147,8 @@ def count_word(count: int) -> str:
 def expand_patterns(patterns: Sequence[str], base: Path, game: Game | None = None) -> list[Path]:
     """Return the files and folders that match the patterns, each once.
 
-    A pattern is a glob, relative to `base`, or `sample:NAME`. Hidden files and READMEs are not bots. Raise UserError for
-    a name that does not exist; a glob may match nothing.
+    A pattern is a glob, relative to `base`, or `sample:NAME`. Hidden files and READMEs are not bots. Raise UserError
+    for a name that does not exist; a glob may match nothing.
     """
     found: dict[Path, None] = {}
     problems = []

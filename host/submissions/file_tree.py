@@ -37,7 +37,7 @@ DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip 
 
 
 def submitted(file_bytes: int) -> TreeLimits:
-    """Return the limits of a submission whose files may have `file_bytes` each, and in proportion all files together."""
+    """Return the limits of a submission whose files may have `file_bytes` each, and all together in proportion."""
     ratio = SUBMITTED.total_bytes // SUBMITTED.file_bytes
     return SUBMITTED._replace(file_bytes=file_bytes, total_bytes=ratio * file_bytes)
 
