@@ -1,4 +1,4 @@
-"""The clock of a bot that asks language models, and what the bot may use of them. It stands still where no bot is to blame."""
+"""The clock and the budget of a bot that asks language models. The clock stands still while the bot is not to blame."""
 
 import contextlib
 import math
@@ -23,26 +23,26 @@ MAX_UNANSWERED = 3  # requests in a fixture: while a model does not answer, the 
 
 
 class ModelBudget(msgspec.Struct):
-    """What a bot has used of its models in a fixture. Pure. Later tables may use what earlier tables left over.
+    """A bot's usage of its models in a fixture. Later tables may use what earlier tables left over.
 
-    It is stored with each answer (storing_seat.py), so its fields are all that it knows.
+    It does no I/O. It is stored with each answer (storing_seat.py), so all its data is in its fields.
     """
 
     tables: Count = 1  # started so far
     refusals: Count = 0
     unanswered: Count = 0
-    question: tuple[Count, Count] = (0, 0)  # that is open: table and number
-    is_overspent: bool = False  # whether the last request came after a question at which nothing was left
+    question: tuple[Count, Count] = (0, 0)  # the open question: table and number
+    is_overspent: bool = False  # whether the last request came after a question at which a request was refused
     refused_at: dict[str, tuple[Count, Count]] = {}  # the first such question, by the name of the model
     uses: dict[str, ModelUse] = {}  # by the name of the model
 
     def __post_init__(self) -> None:
-        """Raise ValueError for counts that no bot has: a stored budget can be a stranger's."""
+        """Raise ValueError for counts that no bot can reach, because a stored budget may come from a stranger."""
         if not all(0 <= count <= MAX_COUNT for use in self.uses.values() for count in use):
             raise ValueError("no bot uses so much of a model")
 
     def begin(self, model: ModelAccess) -> str:
-        """Count a request. Return why it is not granted, or ""."""
+        """Count a request if the budget grants it. Return why it is not granted, or "" if it is."""
         self.is_overspent = False
         if self.unanswered >= MAX_UNANSWERED:
             return f"{self.unanswered} requests of this fixture had no answer that croupier could pass on"
@@ -56,11 +56,11 @@ class ModelBudget(msgspec.Struct):
         return ""
 
     def count(self, model: ModelAccess, use: ModelUse) -> None:
-        """Count what the bot has used of a model."""
+        """Add a usage of a model to the usage so far."""
         self.uses[model.name] = self.uses.get(model.name, ModelUse()).plus(use)
 
     def give_back(self, model: ModelAccess) -> None:
-        """Count a request less: the model could not be reached, and its question is asked again."""
+        """Take back a request that had no answer: the model could not be reached, and the question is asked again."""
         self.count(model, ModelUse(requests=-1))
         self.unanswered -= 1
 
@@ -76,7 +76,10 @@ class ModelBudget(msgspec.Struct):
 
 
 class CallingClock(Clock):
-    """A clock that stands still while a model cannot be reached, or as long as it thinks if its time does not count."""
+    """A clock that stands still while a model cannot be reached.
+
+    If the time of a model does not count (`counts_time`), the clock also stands still while the model answers.
+    """
 
     def __init__(
         self,
@@ -92,7 +95,7 @@ class CallingClock(Clock):
         self._open = 0  # questions without an answer
         self._call: trio.CancelScope | None = None
         self._still_since: float | None = None
-        self._failure: HostFailure | None = None  # of the call
+        self._failure: HostFailure | None = None  # failure of the call of a model; the next `look` raises it
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
         """Start the open questions, as Clock does."""
@@ -105,7 +108,7 @@ class CallingClock(Clock):
         super().begin(questions, asked)
 
     def answered(self, now: float, count: int = 1) -> float:
-        """Record that answers have arrived, as Clock does. The last one ends the call of a bot."""
+        """Record that answers have arrived, as Clock does. The last answer of a batch ends the bot's call of a model."""
         is_still = self._still_since is not None
         self.go_on(now)
         self._open -= count
@@ -122,19 +125,19 @@ class CallingClock(Clock):
         super().failed(wall, is_late=is_late)
 
     def forget(self) -> None:
-        """Forget the process, as Clock does: its call ends with it."""
+        """Forget the process, as Clock does, and end its call of a model."""
         self._open = 0
         self._end_call()
         super().forget()
 
     def seconds_to_look(self) -> float:
-        """Return the seconds until `look` must be called."""
+        """Return the seconds until `look` must be called; infinity while the clock stands still without a failure."""
         if self._still_since is None:
             return super().seconds_to_look()
         return math.inf if self._failure is None else 0.0
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
-        """Decide what to do about an answer, as Clock does. Raise ModelUnreachable if its model does not answer."""
+        """Decide what to do about an answer, as Clock does. If the bot's call of a model has failed, raise the failure."""
         if self._still_since is None:
             return super().look(has_output)
         if has_output():
@@ -148,7 +151,7 @@ class CallingClock(Clock):
 
     @contextlib.contextmanager
     def calling(self) -> Iterator[bool]:
-        """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
+        """Cancel the block when no question is open any more. Yield whether a question is open now."""
         with trio.CancelScope() as self._call:
             try:
                 with self._monitored.waiting_for_model():
@@ -158,19 +161,22 @@ class CallingClock(Clock):
                 self._call, self._failure = None, None
 
     def request(self, model: ModelAccess) -> str:
-        """Count a request. Return why it is not granted, or "". End the question if the bot was told so at an earlier one."""
+        """Count a request. Return why it is not granted, or "" if it is.
+
+        If the bot has learnt at an earlier question that the budget is used up, the request is a fault of the kind BUDGET.
+        """
         refusal = self.model_budget.begin(model)
         if self.model_budget.is_overspent and self._open > 0:
             self._monitored.exceed(FaultKind.BUDGET)
         return refusal
 
     def stand_still(self, since: float) -> None:
-        """Stop the clock of the open answer, from that moment on, until `go_on`."""
+        """Stop the clock of the open answer at the moment `since`, until `go_on` is called."""
         if self._still_since is None:
             self._still_since = max(since, self._last)
 
     def go_on(self, now: float) -> None:
-        """Let the clock go on from that moment on, if it stands still. The bot is not charged for the time in between."""
+        """If the clock stands still, let it go on at the moment `now`. The bot is not charged for the time in between."""
         if self._still_since is not None:
             still = max(now - self._still_since, 0.0)
             self._still_since = None
@@ -185,14 +191,14 @@ class CallingClock(Clock):
         self.wait.cancel()
 
     def fail(self, error: Exception) -> None:
-        """Record that the relay has failed: the next look raises that as a failure of the host."""
+        """Record an error of the relay: the next `look` raises it as a HostFailure."""
         self.stand_still(time.perf_counter())
         self._failure = HostFailure(f"the relay to the models has failed: {error!r}")
         self._failure.__cause__ = error
         self.wait.cancel()
 
     def _end_call(self) -> None:
-        """Cancel the call of the question that is over."""
+        """Cancel the bot's call of a model, because its question is over. Let the clock go on."""
         self.go_on(time.perf_counter())
         if self._call is not None:
             self._call.cancel()

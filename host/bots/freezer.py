@@ -11,8 +11,8 @@ import trio
 
 from host.sandbox.keeper import Keeper
 
-OFF_TURN = 0.001  # seconds of another bot's answer after which a bot is stopped that has computed without a question
-LONG_OFF_TURN = 0.005  # seconds after which it is stopped even if it has not, as far as measured
+OFF_TURN = 0.001  # seconds of another bot's answer until a bot is stopped if it has computed without a question
+LONG_OFF_TURN = 0.005  # seconds until it is stopped even if it has not, as far as measured
 LOOKS = (OFF_TURN, LONG_OFF_TURN)
 PONDERING = 0.0001  # seconds of processor time without a question; a bot that uses more computes without a question
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
@@ -25,16 +25,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Freezer:
     """Stops idle bots of this worker. While no answer is slow, nothing is stopped, so fast exchanges cost nothing.
 
-    To stop and resume a bot costs 200 µs, to measure that it does not compute costs 2. So a bot that has not computed
-    on the time of others, as far as that can be measured, is stopped only if another bot thinks for long. To wake up while
-    a bot thinks costs more than 20 µs, so there are two looks during an answer. The first starts to measure a bot, the
-    second stops it. If it has computed in between and was not stopped, that is found when it gets its next question.
+    To stop and resume a bot costs 200 µs. To measure that it does not compute costs 2 µs. So a bot that has not computed
+    without a question, as far as that can be measured, is stopped only if another bot thinks for a long time. To wake up
+    while a bot thinks costs more than 20 µs, so there are only two looks during an answer. The first look begins to measure
+    an idle bot, the second one stops it. If the bot gets its next question between the two looks, `thaw` finds out whether
+    it has computed.
     """
 
     def __init__(self) -> None:
         self.idle: set[FreezeState] = set()  # the bots that are alive, not stopped, and have no question
         self.slow = 0  # number of slow answers that are due while other tasks run
-        self.slow_since = 0.0  # time of the first of their questions
+        self.slow_since = 0.0  # time at which the first of their questions was asked
         self._timer = -1  # a timerfd, precise to microseconds; trio sleeps for whole milliseconds
         self._armed_for = math.inf  # the time at which the timer expires
 
@@ -56,14 +57,14 @@ class Freezer:
             self._timer = -1
 
     def look(self, asked: float) -> None:
-        """Stop the idle bots that must be stopped by now, because the answer to a question asked at that time is slow."""
+        """Stop the idle bots that must be stopped now: the answer to a question asked at the time `asked` is slow."""
         now = time.perf_counter()
         for turn in tuple(self.idle):
             if (passed := now - max(turn.since, asked)) >= OFF_TURN and turn.must_stop(passed):
                 turn.stop()
 
     def wake_soon(self) -> None:
-        """Take the looks that are due, and set the timer to the moment of the next one."""
+        """Look at the idle bots while an answer is slow, and set the timer to the moment of the next look."""
         if self._timer < 0 or not (self.idle and self.slow):
             return
         self.look(self.slow_since)
@@ -76,7 +77,7 @@ class Freezer:
             _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(remaining * 1e9) + 1000), None)
 
     def until_look(self, asked: float, now: float) -> float:
-        """Return the seconds from `now` until the next look at a bot, while the answer to a question is slow."""
+        """Return the seconds from `now` to the next look at a bot, if the answer to a question asked at `asked` is slow."""
         until = math.inf
         for turn in self.idle:
             passed = now - max(turn.since, asked)
@@ -85,7 +86,7 @@ class Freezer:
 
 
 class FreezeState:
-    """The turn of one bot. It begins with a question and ends with the answer."""
+    """The turn of one bot: it begins with a question and ends with the answer. Without a turn, the bot may be stopped."""
 
     def __init__(self, turns: Freezer, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
         self._turns, self._keeper, self._computed = turns, keeper, computed
@@ -94,7 +95,7 @@ class FreezeState:
         self._slow = False
         self._ponders = False  # whether it has computed without a question
         self.used_before: float | None = None  # processor time when it was noticed that it had no question
-        # The number of stops, and the seconds of processor time that the bot used off turn before them.
+        # The number of stops, and the seconds of processor time that the bot used without a question before them.
         self.pauses, self.cpu_off_turn = 0, 0.0
 
     @property
@@ -107,14 +108,14 @@ class FreezeState:
         self._turns.idle.discard(self)
         if self.is_stopped:
             self.is_stopped = False
-            self.cpu_off_turn += self._used()  # and that of the keeper, which has stopped it
+            self.cpu_off_turn += self._used()  # includes the time of the keeper, which has stopped the bot
             self._keeper.resume()
         elif self.used_before is not None and self._used() > PONDERING:
             self._ponders = True
         self.used_before = None
 
     def mark_slow(self, asked: float) -> None:
-        """Record that the answer to a question asked at that time is slow. Other bots may have to be stopped meanwhile."""
+        """Record that the answer to a question asked at the time `asked` is slow. Other bots may have to be stopped."""
         if not self._slow:
             self._slow = True
             if not self._turns.slow:
@@ -142,7 +143,10 @@ class FreezeState:
         self.is_stopped = False
 
     def must_stop(self, passed: float) -> bool:
-        """Return whether the bot must be stopped: another has a question and this one has none, for `passed` seconds."""
+        """Return whether the bot must be stopped.
+
+        For `passed` seconds, this bot has had no question and another bot has been asked one.
+        """
         if self.used_before is None:
             self.count()
         elif self._used() > PONDERING:
@@ -156,7 +160,7 @@ class FreezeState:
         return self._computed() - self.used_before
 
     def count(self) -> None:
-        """Measure from now on what the bot computes without a question, if that can be measured."""
+        """Measure from now on the processor time that the bot uses without a question, if it can be measured."""
         if self.used_before is None and self._computed is not None:
             self.used_before = self._computed()
 

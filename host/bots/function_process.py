@@ -1,4 +1,4 @@
-"""Seats a function of this process instead of a bot: it is asked as a bot is, without a sandbox and without limits."""
+"""Seats a Python function instead of a bot. It runs in this process, without a sandbox and without limits."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,7 +12,7 @@ from protocols.wire import Answer
 
 
 class Returned(NamedTuple):
-    """What a function has returned: its move or its fault, as a line, and what croupier says about a fault."""
+    """The answer of a function: its move or fault, the answer as a line, and croupier's text about a fault."""
 
     answer: Answer
     raw: bytes
@@ -38,7 +38,7 @@ class FunctionProcess:
         self._questions = batch.questions
 
     async def finish(self) -> BatchResult:
-        """Return the answers."""
+        """Call the function with the questions; return its answers. Each answer has an equal share of the time."""
         began = time.perf_counter()
         returned = await self._answer_all(self._questions)
         wall = (time.perf_counter() - began) / len(returned)
@@ -51,7 +51,7 @@ class FunctionProcess:
         return BatchResult.empty()
 
     def stderr_tail(self, table: int) -> bytes:
-        """Return what croupier says about the last answer at a table, if that was a fault."""
+        """Return croupier's text about the last answer at a table if that was a fault, otherwise b""."""
         return self._stderr.get(table, b"")
 
     async def shut_down(self, _patience: float) -> None:

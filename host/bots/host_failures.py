@@ -9,13 +9,13 @@ from host.bots.clock import HostStall, ModelUnreachable
 from host.sandbox.launch import Sandbox
 
 MAX_HOST_FAILURES = 3
-"""Number of host failures (a keeper died, or the machine stalled) under one bot of a fixture after which the last one
-counts as the bot's own crash or time-out, so that no bot can stop a tournament. Unreachable models count apart: the last one
-leaves the fixture undecided."""
+"""Number of host failures (a keeper died, or the machine stalled) that a fixture may have under one bot. The last one counts
+as the bot's own crash or time-out, so that no bot can stop a tournament. Unreachable models are counted separately: the last
+one leaves the fixture undecided."""
 
 
 class HostFailures:
-    """The failures of the host in one fixture. After each of them a bot was started again and asked what was open."""
+    """The failures of the host in one fixture. After each failure, a bot was started again and asked its open questions."""
 
     def __init__(self) -> None:
         self._by_bot: Counter[str] = Counter()  # the bot that was being asked or prepared
@@ -49,7 +49,7 @@ class HostFailures:
 
 
 class Recovery(NamedTuple):
-    """How a seat goes on after a failure of the host."""
+    """What a seat needs to go on after a failure of the host: the failures so far, and a source of new sandboxes."""
 
     failures: HostFailures
     new_sandbox: Callable[[], Awaitable[Sandbox | HostFailure]]

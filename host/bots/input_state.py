@@ -20,10 +20,11 @@ def bytes_in_pipe(descriptor: int) -> int:
 
 
 def input_state(pipe: int, unsent: int, due: int, keeper: int) -> InputState:
-    """Return the state of the input of a bot.
+    """Return what a bot does with its input, as far as the kernel shows it.
 
-    `pipe` is the host's end, and `due` the number of bytes of its open questions, of which `unsent` did not fit. The bot is
-    a descendant of the process `keeper`. Which system call a process waits in may be hidden from this user.
+    `pipe` is the host's end of the input. `due` is the number of bytes of the open questions, of which `unsent` did not fit
+    into the pipe. The bot is a descendant of the process `keeper`. The kernel may hide from this user in which system call a
+    process waits.
     """
     unread = bytes_in_pipe(pipe) + unsent
     if unread:

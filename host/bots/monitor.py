@@ -31,8 +31,8 @@ RESIDENT = re.compile(rb"\n(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB")
 OWN = re.compile(rb"\n(?:RssAnon|VmPTE):\s+(\d+) kB")
 PAGE_TABLES = re.compile(rb"\nVmPTE:\s+(\d+) kB")
 """Rows of a process's status file. Pages of system files are not counted, because all processes share them. Page tables
-are counted: they are not pages of the process, but can take more memory than its pages. None is the first row: to search
-for "\\n" takes 5 µs, for "^" in every place 24."""
+are counted: they are not pages of the process, but can take more memory than its pages. None of these rows is the first one
+of the file, so the patterns begin with "\\n": to search for "\\n" takes 5 µs, for "^" 24 µs."""
 PROPORTIONAL = re.compile(rb"\n(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB")
 """Rows of a process's smaps_rollup file. Linux before 5.3 does not have them."""
 COUNTABLE = 0.25  # seconds of processor time for a count; memory that takes longer to count is over the limit
@@ -64,13 +64,13 @@ class MonitoredSandbox:
         self._before: float | None = None
 
     def new_process(self) -> None:
-        """Reset the exceeded limit: everything is dead, and a new process is about to start."""
+        """Reset the exceeded limit: all processes are dead, and a new one is about to start."""
         self.limit_exceeded = None
         self._life += 1
         self.turn.forget()
 
     def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
-        """Set the seconds of processor time allowed from now on, and since the start of the process."""
+        """Set the seconds of processor time that are allowed: `cpu` from now on, `in_all` since the start of the process."""
         self._allowed, self._in_all, self._before = cpu, in_all, None
 
     def mark_slow(self, asked: float) -> None:
@@ -80,12 +80,15 @@ class MonitoredSandbox:
 
     @contextmanager
     def waiting_for_model(self) -> Iterator[None]:
-        """Do not look at what the bot does for the length of the block, while it uses no processor time."""
+        """Record for the length of the block that the bot waits for a model, so its processes are not sampled.
+
+        If the bot uses no processor time, its sandbox is also checked less often (see Monitor).
+        """
         self.samples.waits_for_model = True
         try:
             yield
         finally:
-            self.samples.sample()  # the time until now is that of the model
+            self.samples.sample()  # the time until now counts as the model's
             self.samples.waits_for_model = False
             self._end_rest()
 
@@ -95,7 +98,7 @@ class MonitoredSandbox:
         return min(max(self.soon, SOONEST), self.period)
 
     def _end_rest(self) -> None:
-        """Check the sandbox at once, and then every PERIOD again, if it rests."""
+        """If the sandbox rests (see Monitor), check it immediately, and then again every PERIOD seconds."""
         if self.period > PERIOD:
             self.period = PERIOD
             self._monitor.check_now()
@@ -111,7 +114,7 @@ class MonitoredSandbox:
         return None
 
     def cost(self, in_all: float) -> float:
-        """Return the seconds of processor time that the open questions cost a process that is dead, as far as measured.
+        """Return the seconds of processor time that a dead process used for the open questions, as far as measured.
 
         `in_all` is the processor time of its whole life, in seconds.
         """
@@ -149,7 +152,7 @@ class MonitoredSandbox:
             self.exceed(breach)
 
     def _too_much(self) -> FaultKind | None:
-        """Return the limit exceeded according to one look at every process, or None."""
+        """Look at every process once. Return the limit that is exceeded, or None."""
         statuses = self._tree.statuses()
         memory = sum(_sum(RESIDENT, status) for status in statuses.values()) << 10
         self.needs_recheck = memory > self.memory
@@ -165,7 +168,10 @@ class MonitoredSandbox:
         return FaultKind.CPU if self._computes_too_long(statuses) else None
 
     async def count(self) -> None:
-        """Count memory again, shared memory only once. It runs in a thread: a bot can make it slow, and others must not wait."""
+        """Count the memory again, shared memory only once. Kill everything if it exceeds the limit.
+
+        This runs in a thread: a bot can make it slow, and other tasks must not wait.
+        """
         if self._counts:
             return
         self._counts, life, began = True, self._life, time.perf_counter()
@@ -195,7 +201,10 @@ class MonitoredSandbox:
         return counted.f_files - counted.f_ffree if counted is not None else 0
 
     def _computes_too_long(self, processes: Iterable[int]) -> bool:
-        """Return whether the open questions have cost more than allowed: since the first check, in steps of 10 ms."""
+        """Return whether more processor time was used than allowed for the open questions, or since the process started.
+
+        The time of the open questions is measured from the first check, in steps of 10 ms.
+        """
         if self._allowed == FOREVER:
             return False
         computed = sum(map(_computed, processes))
@@ -219,16 +228,22 @@ class CgroupMonitored(MonitoredSandbox):
         self._computed_before = 0.0  # processor time at the last check
 
     def new_process(self) -> None:
-        """Reset the exceeded limit: everything is dead, and a new process is about to start."""
+        """Reset the exceeded limit: all processes are dead, and a new one is about to start."""
         super().new_process()
         self._killed, self._born = self._group.killed(), self._group.computed()
 
     def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
-        """Set the seconds allowed from now on, and in total. The counter is not read here, which keeps fast exchanges fast."""
+        """Set the seconds of processor time that are allowed, as MonitoredSandbox does.
+
+        The counter of the group is not read here, which keeps fast exchanges fast.
+        """
         self._allowed, self._in_all, self._start = cpu, in_all, None
 
     def mark_slow(self, asked: float) -> None:
-        """Measure the processor time of the open questions from now on, too. It was not worth the microsecond before."""
+        """Record that an answer is slow, and measure the processor time of the open questions from now on.
+
+        To measure it for fast answers, too, would cost each of them a microsecond.
+        """
         if self._start is None:
             self._start = self._group.computed()
         super().mark_slow(asked)
@@ -295,19 +310,19 @@ def _own_tmp() -> int:
 
 
 def _bytes_in(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
-    """Return the sum of these rows of a process's file, in bytes."""
+    """Return the sum of the sizes in these rows of a process's file, in bytes; 0 if the file cannot be read."""
     with suppress(OSError):
         return _sum(rows, read_proc(f"/proc/{pid}/{file}")) << 10
     return 0
 
 
 def _sum(rows: re.Pattern[bytes], text: bytes) -> int:
-    """Return the sum of these rows of a process's file, as they are there: sizes are in KiB."""
+    """Return the sum of the numbers in these rows of a process's file. Sizes in such a file are in KiB."""
     return sum(map(int, rows.findall(text)))
 
 
 def _shared(pids: Sequence[int]) -> float:
-    """Return the bytes of memory of all processes, shared memory counted once. Return infinity if that takes too long."""
+    """Return the bytes of memory of all processes, shared memory counted once; infinity if counting takes too long."""
     began, memory = time.thread_time(), 0
     for pid in pids:
         # All pages of a process whose smaps_rollup cannot be read count as its own.
@@ -319,12 +334,12 @@ def _shared(pids: Sequence[int]) -> float:
 
 
 def held_bytes(sandbox: Sandbox) -> float:
-    """Return the bytes of memory of all processes of a sandbox except its keeper; infinity if to count them takes too long."""
+    """Return the bytes of memory of all processes of a sandbox except its keeper; infinity if counting takes too long."""
     return _shared(descendant_numbers(sandbox.pid))
 
 
 def _open(pid: int) -> int:
-    """Return how many descriptors a process has; 0 on kernels before 6.2, which do not report it."""
+    """Return how many descriptors a process has; 0 on kernels before 6.2, which do not report this number."""
     with suppress(OSError):
         return os.stat(f"/proc/{pid}/fd").st_size  # noqa: PTH116
     return 0
@@ -343,13 +358,13 @@ def unwrap_exception_group() -> Iterator[None]:
 
 
 class Monitor:
-    """Checks every monitored sandbox every 20 ms, and freezes bots off turn, unless `pondering`.
+    """Checks every monitored sandbox every 20 ms. Freezes bots that have no question, unless `pondering`.
 
-    A sandbox with a control group and without a quota on disk rests while none of its processes computes and no answer is due
-    but that of a model. Then it is checked every 40, 80, then 160 ms: the kernel enforces its limit of memory, and processor
-    time is checked as soon as it can exceed its limit.
+    A sandbox rests if it has a control group and no limit of files on disk, none of its processes computes, and the bot
+    either owes no slow answer or waits for a model. Such a sandbox is checked after 40 ms, 80 ms, then every 160 ms: the
+    kernel enforces its limit of memory, and processor time is checked as soon as it can exceed its limit.
 
-    With `logs`, all that bots write to standard error is stored by question, not only the end of it by table.
+    With `logs`, the whole standard error of bots is stored, by question. Otherwise only its end is stored, by table.
     """
 
     def __init__(self, *, pondering: bool = False, logs: bool = False) -> None:
@@ -361,7 +376,7 @@ class Monitor:
         self._sleep = trio.CancelScope()  # until the next check
 
     def check_now(self) -> None:
-        """Check every sandbox as soon as this task runs."""
+        """Make the task of `run` check every sandbox as soon as possible."""
         self._sleep.cancel()
 
     @contextmanager

@@ -1,7 +1,7 @@
-"""Stores the notes that a bot writes beside its moves, for people who watch. Opponents never get them.
+"""Stores the notes that a bot writes beside its moves, for spectators. Opponents never get them.
 
-Their number of bytes is bounded, so that notes cannot fill the disk. Which are stored does not depend on how many tables are
-played at once.
+Their number of bytes is limited, so that notes cannot fill the disk. Which notes are stored does not depend on the number
+of tables that are played at the same time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Notes:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text, or if its UTF-8 has more than `most` bytes, its start and CUT; "" if there is no room for that."""
+    """Return a text with at most `most` bytes of UTF-8: a longer one is its start and CUT, or "" if CUT does not fit."""
     content = text.encode()
     if len(content) <= most:
         return text
@@ -56,7 +56,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def merged(notes: Iterable[Notes]) -> NotesByTable:
-    """Return the notes of all bots of a fixture."""
+    """Return the notes of all bots of a fixture together, by table and question."""
     found: dict[int, dict[int, str]] = {}
     for one in notes:
         for table, own in one.by_table.items():

@@ -61,6 +61,6 @@ class ProcessControl:
         )
 
     async def reap(self) -> None:
-        """Wait until all killed processes are gone, and add their usage. Verdicts are issued before this."""
+        """Wait until all killed processes are gone, and add their usage. The fault of a process is decided before this."""
         late = await self._context.sandbox.keeper.reap()
         self.totals = self.totals._replace(cpu=self.totals.cpu + late)

@@ -14,7 +14,10 @@ MOST_THREADS = 64  # whose waits are measured; a bot with more threads causes it
 
 
 class ThreadTime(NamedTuple):
-    """Seconds that one thread has run, has waited for a processor, and has been ready to run until now at most."""
+    """The seconds for which one thread has run, and has waited for a processor.
+
+    `ready` is the longest time for which it can have been ready to run until now.
+    """
 
     ran: float
     waited: float
@@ -58,9 +61,10 @@ class RunQueueWaits:
         self._ready, self._looked = {}, 0.0
 
     def since(self) -> list[ThreadTime]:
-        """Return the times of each thread since `start_counting`; of a newer one, since its start. Without counters, [].
+        """Return the times of each thread since `start_counting`, or since its start if it is newer.
 
-        A thread that has run since the last look has been ready since that look at most.
+        Return [] if the kernel does not count waits. If a thread has run since the last call, it has been ready to run since
+        that call at most.
         """
         if not counts_waits():
             return []
@@ -108,14 +112,17 @@ class RunQueueWaits:
 
 
 class Charged(NamedTuple):
-    """Seconds of an answer that a bot is charged for: as the kernel counts waits, and at least, if a wait is not over."""
+    """Seconds of an answer that a bot is charged for.
+
+    `charged` follows from the waits that the kernel has counted. `at_least` also leaves out waits that may not be over.
+    """
 
     charged: float
     at_least: float
 
 
 class Waits:
-    """How long the process that answers has waited for a processor, since its answer is slow or since its start.
+    """Measures how long the process that answers has waited for a processor: since its answer is slow, or since its start.
 
     `waited` is the longest wait of one of its threads in seconds, by the last look.
     """
@@ -128,7 +135,7 @@ class Waits:
         self._process: RunQueueWaits | None = None
 
     def begin(self, delay: float) -> None:
-        """Measure from now on. A bot is not charged for the `delay` of the host before, in seconds."""
+        """Measure from now on. `delay` is an earlier delay of the host in seconds, which the bot is not charged for."""
         self.are_measured, self.waited, self._delay = True, 0.0, delay
         self._computed_before = self._computed()
         self._of_process().start_counting()
@@ -138,9 +145,10 @@ class Waits:
         self.are_measured = True
 
     def look(self, wall: float) -> Charged:
-        """Return what the bot is charged for of an answer that has taken `wall` seconds.
+        """Return the seconds that the bot is charged for, of an answer that has taken `wall` seconds.
 
-        The kernel counts a wait when it is over. One that is not over may be as long as the thread is ready.
+        The kernel counts a wait only when it is over. A wait that is not over may be as long as the thread has been ready to
+        run.
         """
         threads, computed = self._of_process().since(), self._computed() - self._computed_before
         self.waited = max((thread.waited for thread in threads), default=0.0)
@@ -148,7 +156,7 @@ class Waits:
         return Charged(self._charged(threads, wall, computed), self._charged(unknown, wall, computed))
 
     def _charged(self, threads: Sequence[ThreadTime], wall: float, computed: float) -> float:
-        """Return the seconds of an answer that a bot is charged for: in any case those in which a thread ran."""
+        """Return the seconds of an answer that a bot is charged for: at least those in which one thread ran."""
         held = self._delay + max(foreign_wait(threads, computed, self._sandbox.cores), 0.0)
         return max(wall - held, *(thread.ran for thread in threads), 0.0)
 
@@ -166,7 +174,7 @@ class Waits:
             self._process = None
 
     def _of_process(self) -> RunQueueWaits:
-        """Return the counters of the process that answers; without one yet, counters that are always 0."""
+        """Return the counters of the process that answers; if there is none yet, counters that are always 0."""
         if self._process is None and (number := answering(self._sandbox)):
             self._process = RunQueueWaits(number)
         return self._process or RunQueueWaits(0)
@@ -191,7 +199,7 @@ def are_crowded(sandbox: Sandbox) -> bool:
 
 
 def answering(sandbox: Sandbox) -> int:
-    """Return the process that answers; 0 if it is gone.
+    """Return the number of the process that answers; 0 if it is gone.
 
     It is the keeper's oldest child, or the second if an interpreter is kept warm. Orphans that became children of the
     keeper come later in the list.

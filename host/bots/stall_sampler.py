@@ -1,4 +1,4 @@
-"""Samples what the processes of a slow bot are doing, to find stalls of the machine that no counter of theirs shows."""
+"""Samples the states of the processes of a slow bot, to find stalls of the machine that no counter of a process shows."""
 
 import os
 import re
@@ -19,7 +19,7 @@ SAMPLED_AFTER_S = 0.04
 PERIOD_S = 0.02  # seconds between two samples
 LATE_S = 0.05  # a sample that is this many seconds late shows that croupier itself was stopped or delayed
 THROTTLED = re.compile(rb"^throttled_(time|usec) (\d+)", re.MULTILINE)  # of a group's cpu.stat, in version 1 and 2
-FROZEN = (("cgroup.events", "frozen 1"), ("freezer.state", "FROZEN"))  # files of version 2 and 1, and what they say
+FROZEN = (("cgroup.events", "frozen 1"), ("freezer.state", "FROZEN"))  # files of version 2 and 1, and text in them
 KEEPER_DUE = "keeper due"  # the keeper is ready to run, and no process of the bot is
 UNITS = {b"time": 1e9, b"usec": 1e6}  # per second
 
@@ -39,31 +39,31 @@ class Stalls(NamedTuple):
 
 
 class StallSampler:
-    """Attributes the time of one slow answer to stalls of the machine, by samples. Nothing is sampled before it is slow."""
+    """Attributes the time of one slow answer to stalls of the machine, by samples. A fast answer is never sampled."""
 
     def __init__(self, sandbox: "Sandbox") -> None:
         self.sandbox = sandbox
         self.stalls = Stalls()
         self._last: float | None = None  # time of the last sample, or of the question; None: no answer is slow
         self._is_first = True
-        self.period = PERIOD_S  # seconds that the monitor sleeps before it takes the next sample; it sets it
-        self.waits_for_model = False  # then only a pause of croupier is a stall, and what the bot does is not looked at
-        self._keeper_was_due = False  # at the last sample, its keeper was ready to run
+        self.period = PERIOD_S  # seconds that the monitor sleeps before it takes the next sample; the monitor sets this
+        self.waits_for_model = False  # if True, only a pause of croupier is a stall, and the processes are not sampled
+        self._keeper_was_due = False  # whether the keeper was ready to run at the last sample
         self._files: Sequence[Path] | None = None  # cpu.stat of the control groups that the sandbox is in, once needed
         self._throttled_before = 0.0
 
     def begin(self) -> None:
-        """Record that an answer may become slow; drop what was sampled before."""
+        """Record that an answer may become slow; drop the stalls of earlier answers."""
         self._last, self._is_first, self.stalls = time.perf_counter(), True, Stalls()
         self._keeper_was_due, self._files = False, None
 
     def end(self) -> None:
-        """Record that no answer is due. What was sampled stays until the next answer is slow."""
+        """Record that no answer is due. `stalls` keeps its value until the next answer is slow."""
         self._last = None
 
     @property
     def are_due(self) -> bool:
-        """Return whether what a bot does must be sampled every PERIOD_S: its answer is slow, and no model is to blame."""
+        """Return whether the processes must be sampled every PERIOD_S: an answer is slow, and the bot waits for no model."""
         return self._last is not None and not self.waits_for_model
 
     def look(self) -> None:
@@ -76,7 +76,7 @@ class StallSampler:
         return SAMPLED_AFTER_S if self._is_first else PERIOD_S
 
     def sample(self) -> None:
-        """Attribute the time since the last sample to what the bot is doing now."""
+        """Attribute the time since the last sample to the current state of the bot's processes."""
         now = time.perf_counter()
         if self._last is None or now - self._last < PERIOD_S / 4:
             return
@@ -93,16 +93,17 @@ class StallSampler:
         self.stalls = stalls
 
     def _groups(self) -> Sequence[Path]:
-        """Return the file cpu.stat of each control group that the sandbox is in. To find them costs 400 µs."""
+        """Return the file cpu.stat of each control group that the sandbox is in. To find these groups costs 400 µs."""
         if self._files is None:
             self._files = [folder / "cpu.stat" for folder in groups_of(self.sandbox.pid)]
             self._throttled_before = _throttled(self._files)
         return self._files
 
     def _kind(self, files: Sequence[Path]) -> str:
-        """Return the field of Stalls that describes what the sandbox is doing now; "" if the machine does not stall it.
+        """Return the name of the field of Stalls for the sandbox's current state; "" if the machine does not stall it.
 
-        A keeper that has just reported a slow answer is ready to run, too. It is stalled if the next sample finds it so.
+        A keeper that has just reported a slow answer is also ready to run. So a keeper counts as stalled only if two
+        samples in a row find it ready to run.
         """
         kind, was_due = _kind(self.sandbox.pid, _is_frozen(files)), self._keeper_was_due
         self._keeper_was_due = kind == KEEPER_DUE
@@ -112,7 +113,7 @@ class StallSampler:
 
 
 def _throttled(files: Sequence[Path]) -> float:
-    """Return the longest time for which a group was throttled so far, in seconds."""
+    """Return the seconds for which a control group has been throttled so far: those of the group with the most."""
     seconds = 0.0
     for file in files:
         with suppress(OSError):
@@ -135,11 +136,11 @@ def _is_frozen(files: Sequence[Path]) -> bool:
 
 
 def _kind(keeper: int, frozen: bool) -> str:
-    """Return the field of Stalls for what a sandbox is doing now, KEEPER_DUE, or "" if the machine does not stall it.
+    """Return the name of the field of Stalls for a sandbox's current state, KEEPER_DUE, or "" if it is not stalled.
 
     A bot can stop itself, but nothing in a sandbox can stop its keeper. A process that waits for a child made by vfork
-    looks like one that waits for a disk, so a process that has children does not count; the filter forbids vfork where
-    the child would not be listed. A keeper waits so until a disk has given it the bot's program.
+    looks like one that waits for a disk, so a wait of a process that has children does not count. The system call filter
+    forbids vfork where the child would not be listed. A keeper is also in that state until the bot's program is loaded.
     """
     states, own = _bot_states(keeper), _state(f"/proc/{keeper}/stat")
     if frozen or own == "T":

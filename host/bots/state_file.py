@@ -18,7 +18,10 @@ ABSENT_AT_FIRST = "/run/state"
 
 
 class BotSandbox(NamedTuple):
-    """A sandbox, the host's descriptor of its state file, -1 if it has none, and whether it keeps a folder instead."""
+    """The sandbox of a bot. `state` is the host's descriptor of its state file; -1 if it has none.
+
+    `keeps_folder` is whether it keeps a folder instead.
+    """
 
     sandbox: Sandbox
     state: int
@@ -27,7 +30,7 @@ class BotSandbox(NamedTuple):
     def write_state(self, content: bytes = b"") -> None:
         """Replace the content of the state file. Reset its mode and times, which could carry data from the bot as well.
 
-        A kept folder is emptied: a state folder, or that of a state file that does not exist at first.
+        If the sandbox keeps a folder, for a state folder or for a state file that does not exist at first, empty the folder.
         """
         if self.keeps_folder:
             self.sandbox.keeper.forget()
@@ -38,13 +41,13 @@ class BotSandbox(NamedTuple):
             os.utime(self.state, (0, 0))
 
     def read_state(self, most: int) -> bytes:
-        """Return the content of the state file, at most `most` bytes."""
+        """Return the content of the state file, at most `most` bytes; b"" if the bot has none."""
         return os.pread(self.state, most, 0) if self.state >= 0 else b""
 
 
 @contextlib.asynccontextmanager
 async def bot_sandbox(bot: BuiltBot, level: Level) -> AsyncIterator[BotSandbox]:
-    """Create a bot's sandbox with its state as it is at first; leaving the block removes both. Raise as `sandboxed` does."""
+    """Create a bot's sandbox with an empty state; leaving the block removes both. Raise what `sandboxed` raises."""
     with contextlib.ExitStack() as files:
         place, descriptor, limits, kept = None, -1, bot.limits, ""
         if limits.state and bot.spec.keeps_folder:

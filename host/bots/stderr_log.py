@@ -1,4 +1,4 @@
-"""Keeps the standard error of a bot: of a fixture the end or all, by table; of a process what it wrote first and last."""
+"""Stores the standard error of a bot: of a fixture its end by table, or all by question; of a process its start and end."""
 
 import os
 import select
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
 
 
 class HasPlace(Protocol):
-    """The part of a question that the log uses. A question has it, and so has an open table."""
+    """The attributes of a question that the log uses. Both a question and an open table have them."""
 
     @property
     def table(self) -> int: ...
@@ -38,14 +38,14 @@ class StderrLog:
     """
 
     def __init__(self, *, complete: bool = False) -> None:
-        self.question: HasPlace = Asked(1, 1)  # the bot was asked it last
+        self.question: HasPlace = Asked(1, 1)  # the last question to the bot
         self.complete = complete
         self._most = MAX_COMPLETE_BYTES if complete else MAX_STDERR_BYTES
         self._pieces = deque[tuple[Asked, bytes]]()
         self._size = 0
 
     def append(self, piece: bytes) -> None:
-        """Append bytes that were written at the table, or that were unread when the bot was asked about it."""
+        """Append bytes that the bot wrote after its last question, or that were unread when it was asked that question."""
         if not piece:
             return
         place = Asked(self.question.table, self.question.number if self.complete else 0)
@@ -61,7 +61,10 @@ class StderrLog:
 
     @property
     def tails(self) -> list[tuple[Asked, bytes]]:
-        """Return the stored pieces, the earliest first, each with its place; the number is 0 if all of a table is one."""
+        """Return the stored pieces, the earliest first, each with its place.
+
+        The number of the question is 0 if there is one piece for a table.
+        """
         return list(self._pieces)
 
 
@@ -71,9 +74,10 @@ def ends_of(text: bytes, size: int) -> bytes:
 
 
 class _Ends:
-    """What a process wrote first to its standard error since the last question, and what it wrote last.
+    """The start and the end of the bytes that a process has written to its standard error since its last question.
 
-    What was unread when the question was asked counts as written since then: to read it first would cost each question.
+    Bytes that were unread when the question was asked count as written after it: to read them first would make each
+    question slower.
     """
 
     def __init__(self) -> None:
@@ -149,7 +153,7 @@ class StderrPipe:
         self.log.question = question
 
     def tail(self) -> bytes:
-        """Return what has been written so far: the ends of it. Read at most as much as a pipe can hold."""
+        """Read what has been written so far, at most as much as a pipe can hold. Return its start and its end."""
         for _ in range(LARGEST_PIPE // CHUNK):
             if self._descriptor < 0 or not self._read():
                 break

@@ -1,9 +1,9 @@
-"""Seats a bot whose answers are stored as they come, so that a fixture whose run was killed goes on at its open questions.
+"""Seats a bot whose answers are stored when they arrive. If the run is killed, its fixture goes on at the open questions.
 
-How it works. A seat first looks for the answer to a question among those that are stored. If it is there, the bot is not asked,
-and the seat counts the answer as it counted it before: faults, times, evidence and the time bank follow from that. What the bot
-had used of its budgets, and its state file, are those of its last stored answer. From the first question without a stored
-answer on, the bot is asked as after a failure of the host: by a new process, which knows nothing of the questions before.
+How it works. A seat first looks for a stored answer to each question. If there is one, the seat does not ask the bot. It
+counts the stored answer like a new one, so faults, times, evidence and the time bank are the same as before. The usage of
+budgets and the content of the state file come from the bot's last stored answer. The bot is asked from the first question
+without a stored answer, as after a failure of the host: its new process knows nothing of the earlier questions.
 """
 
 import zlib
@@ -28,19 +28,19 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class StoredAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """An answer at a seat, with what the seat knew then."""
+    """An answer at a seat, with the data of the seat at that moment."""
 
     player: str  # the name of the bot's process
     table: Count
     number: Count
     question: int  # a checksum
-    fault: Fault | None  # ended the process, or kept it from being asked; None: the raw bytes say the answer
-    outcome: tuple[bytes, Seconds, Seconds, str, bytes, Seconds, Seconds, Stalls, InputState]  # but the answer
+    fault: Fault | None  # it ended the process or prevented the question; None: the raw bytes have the answer
+    outcome: tuple[bytes, Seconds, Seconds, str, bytes, Seconds, Seconds, Stalls, InputState]  # without `answer`
     benched: bool  # before the answer is counted
     totals: tuple[Seconds, Count, Count, Seconds, Count, Seconds, Count]  # ProcessTotals
-    bank: Seconds | None  # seconds that are left in it
+    bank: Seconds | None  # seconds that are left in the bank; None: the bot has no bank
     budget: ModelBudget | None
-    state: bytes | None  # of the state file; None: as before
+    state: bytes | None  # content of the state file; None: the same as at the answer before
 
 
 class OtherQuestions(HostFailure):
@@ -51,11 +51,11 @@ class Answers(Protocol):
     """The stored answers of a fixture."""
 
     def find(self, player: str, table: int, number: int) -> StoredAnswer | None:
-        """Return the answer to a question; None if it was not stored when the fixture was begun again."""
+        """Return the answer to a question; None if it was not stored when this run of the fixture began."""
         ...
 
     def last(self, player: str) -> StoredAnswer | None:
-        """Return the last answer of a player; None if none was stored when the fixture was begun again."""
+        """Return the last answer of a player; None if no answer was stored when this run of the fixture began."""
         ...
 
     def add(self, answers: Sequence[StoredAnswer]) -> None:
@@ -72,12 +72,12 @@ class SeatStore(NamedTuple):
 
     @property
     def last(self) -> StoredAnswer | None:
-        """The last stored answer of the seat; None if there is none."""
+        """Return the last stored answer of the seat; None if there is none."""
         return self.answers.last(self.player)
 
 
 class StoringSeat(Seat):
-    """A seat that stores the answers of its bot, and takes from the store what is there."""
+    """A seat that stores the answers of its bot. If the answer to a question is stored already, the bot is not asked."""
 
     def __init__(
         self,
@@ -114,7 +114,10 @@ class StoringSeat(Seat):
         return self._store.answers.find(self._store.player, question.table, question.number)
 
     def _stored_result(self, questions: Sequence[HasQuestion]) -> BatchResult | None:
-        """Return the stored results of the first of these questions; None if the first has none. Raise OtherQuestions."""
+        """Return the stored results up to the first question without one, or None if there are none.
+
+        Raise OtherQuestions if a stored answer is to another question.
+        """
         result = BatchResult.empty()
         for question in questions:
             if (stored := self._find(question)) is None:
@@ -137,7 +140,7 @@ class StoringSeat(Seat):
         return result if result.answers else None
 
     def _read(self, raw: bytes) -> Answer:
-        """Return the answer that raw bytes say, as the reader of the bot's process has read it."""
+        """Parse the raw bytes of an answer, in the same way as the reader of the bot's process."""
         text = self._protocol.split_table_number(raw)[1] if self.bot.spec.table_ids else raw
         return self._protocol.receive(self._grammar, text)
 
@@ -145,7 +148,7 @@ class StoringSeat(Seat):
         return zlib.crc32(self._protocol.encode(question.view))
 
     def _add(self, questions: Sequence[HasQuestion], result: BatchResult) -> None:
-        """Store results that have come just now."""
+        """Store new results."""
         columns = (result.answers, result.raws, result.walls, result.cpus or [0.0] * len(result.answers))
         outcomes = [Outcome(*each) for each in zip(*columns, strict=True)]
         if result.failed is not None:
