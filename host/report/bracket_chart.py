@@ -51,8 +51,7 @@ SIDES = {
     ),
     BEATEN: ("The beaten", "A bot that loses here is out. A bot without a line to it comes from the unbeaten."),
 }
-"""The title and the note of each drawing for the first place, by side of a double elimination, in the order of the
-page. The side is empty in a single elimination and in the final."""
+"""The title and the note of each drawing for the first place, by side; "" is a single elimination, or the final."""
 
 
 def drawings(bracket: Sequence[BracketRound]) -> list[Drawing]:

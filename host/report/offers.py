@@ -62,8 +62,7 @@ class Offers:
         self._stage_of = {path: name for name in self._stages if name in shown for path in journal.paths(name)}
         self._bots = frozenset(journal.bots())
         self.known: dict[tuple[str, int | None, bool], Highlight] = {}
-        """Highlights that replays have found, by fixture, chosen table (or None) and whether the fixture is limited.
-        They never change, so the caller can pass them to the next Offers of the same journal."""
+        """Highlights by fixture, chosen table, and whether the stage runs. They stay valid for the next Offers."""
         self.tables: dict[tuple[str, int], ReplayedTable] = {}  # tables replayed by this object, with real names
 
     def choose(self, seed: bytes, quota: Quota) -> list[TableRef]:

@@ -29,8 +29,7 @@ from host.stages.kind import StageConfig
 MAX_NAMED_BOTS = 5  # most bots that one sentence names; of a longer group, it names the first and the last
 
 MAX_MARGIN = 0.2
-"""Largest half width of an interval, as a share of tables, with which pages show the rate of a pair. If the interval is
-wider, they show the numbers of tables instead, unless the order of the two bots is certain."""
+"""Largest half width of an interval (0 to 1) with which pages show the rate of a pair whose order is not certain."""
 
 NO_ESTIMATE = Estimate(None)
 

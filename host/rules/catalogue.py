@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 LIBRARIES: Mapping[str, Callable[[str], Game]] = OnDemand(
     {"openspiel": "host.rules.openspiel:game_named", "textarena": "host.rules.textarena:game_named"}
 )
-"""Functions that load a game of a library, by the word before the colon, as in `openspiel:chess`. The argument of a
-function is the text after the colon. It may raise NotPlayable."""
+"""Functions that load a game (`chess` of `openspiel:chess`), by library. A function may raise NotPlayable."""
 LISTS: Mapping[str, Callable[[], "list[Playable]"]] = OnDemand(
     {"openspiel": "host.rules.openspiel:playable_games", "textarena": "host.rules.textarena:playable_games"}
 )
-"""Functions that return all games of a library, by the same words as LIBRARIES."""
+"""Functions that return all games of a library, by library."""
 
 
 class CustomName(NamedTuple):

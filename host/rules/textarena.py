@@ -37,8 +37,7 @@ BLANKS = re.compile(r"\s+")
 EXAMPLE = re.compile(r"\[(?!GAME\]|Player )[A-Za-z0-9][A-Za-z0-9 ]{0,20}\]")
 """A move that a question names. TextArena encloses moves in square brackets, and also the names of speakers."""
 OF_UNORDERED_WORDS = frozenset({"SpellingBee", "WordChains"})
-"""Games that draw from a set of words. The order of a set is different in each process, so a seed does not repeat
-their tables."""
+"""Games that draw from a set of words, whose order differs between processes: a seed does not repeat their tables."""
 GRAMMAR = Grammar(re.compile(r"(?P<text>.*)"), "a line of text", verb="SAY", utf8=True)
 CARD = """\
 TextArena's {game}. A question has the seat of the bot, from 0, and a text: all that TextArena has told this seat, the rules \
