@@ -50,17 +50,23 @@ def env(
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
 ) -> "TableEnv":
-    """Return an environment in which an agent plays a game against bots: an AEC environment of PettingZoo.
+    """Return an environment in which one agent plays a game against bots: an AEC environment of PettingZoo.
 
-    Its `vector()` plays `tables` tables at the same time, as a vector environment of Gymnasium. The opponents at each
-    table are drawn from `opponents`, bots or functions (for self-play: the agent's own policy), and the agent changes its
-    seat from table to table. `seats` is the number of seats at
-    a table, by default the fewest. It needs the packages of `croupier[env]`. Raise Error where `croupier play` prints one.
+    Its `vector()` returns a vector environment of Gymnasium, which plays `tables` tables at the same time. Both need
+    the packages of `croupier[env]`. `seats` is the number of seats at a table, by default the fewest that the game
+    allows. At each table the other seats get bots drawn from `opponents`, and the agent's seat changes from table to
+    table. An opponent is a bot, or a function that returns an answer for a view: with the agent's own policy this is
+    self-play. `game`, `preset`, `limits`, `folder` and `unsafe` are those of `croupier.play`.
 
-    `obs` is what an observation is: "dict", the fields of the view; "array", a float32 array of shape (n,) with the numbers
-    of the view, field by field, in its own units (chips, points; False and True are 0 and 1); or a function that returns
-    n numbers for a view. An array has no mask: `infos["action_mask"]` is it. Raise Error for "array" if a field of the view
-    is not a number, or a tuple of as many numbers in every example of the game.
+    `obs` is the form of an observation. "dict": a dictionary with the fields of the view. "array": a float32 array of
+    shape (n,) with the numbers of the view, field by field, in its own units (chips, points; False and True are 0 and
+    1). Or a function that returns n numbers for a view: the array has these. The legal moves are the key "action_mask"
+    of a dictionary; with an array they are in `infos["action_mask"]`.
+
+    Raise Error where `croupier play` prints an error, if a package is missing, if the game has partners or runs as a
+    program of its own, and for "array" if a field of the view is not a number or a tuple of the same number of numbers
+    in all examples of the game. Raise TypeError if `opponents` is a string or `tables` is not a whole number. Raise
+    ValueError if there are no opponents, or if `tables` or `seats` is out of range.
     """
     try:
         from croupier.environment import make

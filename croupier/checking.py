@@ -17,28 +17,32 @@ from host.submissions.check import Report
 
 
 class CheckedBot:
-    """The verdict of `croupier check` about a bot. Its text is that of the command."""
+    """The verdict of `croupier check` about a bot. It is true (`bool`) if the bot is accepted.
+
+    `str()` returns the text that the command prints. `bot` is the name of the bot, `accepted` whether it is accepted,
+    `seconds` the time of the check.
+    """
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self.bot: str = report.bot
         self.accepted: bool = report.accepted
         self.plays: bool = report.playable
-        """Whether it builds and starts, so that it can play although it is not accepted."""
+        """Whether the bot builds and starts. If so, it can play although it may not be accepted."""
         self.seconds: float = report.seconds
 
     @property
     def problems(self) -> list[dict[str, str]]:
-        """The problems, with the keys `code`, `where`, `message`, `evidence`, `hint` and `log`."""
+        """Return the problems, each with the keys `code`, `where`, `message`, `evidence`, `hint` and `log`."""
         return [problem._asdict() for problem in self._report.problems]
 
     @property
     def findings(self) -> list[dict[str, str]]:
-        """The lines of the report, with the keys `mark` (✓, ! or ✗), `what` and `words`."""
+        """Return the lines of the report, each with the keys `mark` (✓, ! or ✗), `what`, `words` and `cure`."""
         return [msgspec.structs.asdict(line) for line in self._report.lines]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of `croupier check --json`."""
+        """Return the report as a dictionary with the keys of a row of `croupier check --json`."""
         return self._report.to_json()
 
     def __bool__(self) -> bool:
@@ -59,9 +63,14 @@ def check(
     folder: str | PathLike[str] = ".",
     unsafe: bool = False,
 ) -> CheckedBot:
-    """Check a bot as `croupier check` does. Raise Error if there is no such bot; a broken bot is not accepted.
+    """Check a bot as `croupier check` does, and return the verdict. A broken bot raises nothing: it is not accepted.
 
-    A function is only asked the edge cases of the game, which must be named: its answers must be legal moves there.
+    The arguments are those of `croupier.play`. A function is asked only the edge cases of the game. It must give an
+    answer that the game knows to each of them; an illegal move is only a note (!) in `findings`. For a function, `game`
+    must be given unless `folder` has a tournament, and `limits` and `unsafe` have no effect.
+
+    Raise Error if there is no such bot, game or folder, or where the command prints another error. Raise
+    KeyboardInterrupt at ^C, and RuntimeError if a function at a table calls it.
     """
     began, place = time.monotonic(), folder_of(folder)
     if callable(bot):

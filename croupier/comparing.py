@@ -27,11 +27,13 @@ TABLES_EACH = 2000  # of each bot against each opponent
 
 
 class Comparison:
-    """What a comparison has found. It is true if the new bot is stronger.
+    """The result of a comparison. It is true (`bool`) if the new bot is stronger. `str()` returns it as a sentence.
 
-    `certainty` (0 to 1) is the probability that the new bot is the stronger one. `stronger` is True or False if the test
-    has decided, otherwise None. `lead` is that of the new bot, with the bounds `low` and `high` of its 95 % interval: in
-    Elo, or in points a table if the game has no winners; against opponents, in what ranks the bots.
+    `stronger` is True or False if the test has decided, otherwise None. `certainty` (0 to 1) is the probability that
+    the new bot is the stronger one. `tables` is the number of tables played. `lead` is the lead of the new bot; `low`
+    and `high` are the bounds of its 95 % interval. All three are in Elo, or in points per table if the game has no
+    winners. In a comparison against opponents, they are differences of the mean value that ranks the bots: share of
+    tables won (0 to 1), or score per table.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class Comparison:
         self.stronger, self.certainty, self.tables = stronger, certainty, tables
         self.lead, self.low, self.high = lead
         self.results: tuple[Result, ...] = tuple(results)
-        """The tables of both bots against each opponent: the new one's, then the old one's."""
+        """The results against each opponent, in their order: those of the new bot, then those of the old one."""
         self._text = text
 
     def __bool__(self) -> bool:
@@ -77,14 +79,23 @@ def compare(
     unsafe: bool = False,
     progress: bool = True,
 ) -> Comparison:
-    """Test whether a new bot is stronger than an old one. Both may be functions; then `game` must be given.
+    """Test whether a new bot is stronger than an old one, and return the result. Both may be functions.
 
-    Without `against` they play each other until the sequential test of `croupier compare` decides between a lead of
-    `elo[0]` and one of `elo[1]`, or for at most `tables` (50 000) tables: with `(-20, 0)`, whether the new one is at most 20
-    Elo weaker. With `against`, a list of opponents
-    (`"sample:*"` is every sample bot), each of both plays `tables` (2 000) tables against each opponent, and the one
-    with the higher share of tables won, or mean score, is the stronger one. `sure` (0.5 to 1) is the certainty that
-    decides. Raise Error where the command prints an error.
+    Without `against` the two bots play each other until the sequential test of `croupier compare` decides between a
+    lead of `elo[0]` and a lead of `elo[1]`, both in Elo, or until they have played `tables` (50 000) tables. With
+    `(-20, 0)` it tests whether the new bot is at most 20 Elo weaker.
+
+    With `against`, a list of opponents (`"sample:*"` stands for every sample bot of the game), each of the two bots
+    plays `tables` (2 000) tables against each opponent. The bot with the higher share of tables won, or the higher mean
+    score, is the stronger one.
+
+    `sure` (above 0.5, below 1) is the certainty from which on the result is decided. The other arguments are those of
+    `croupier.play`. If no bot names a game and `folder` has no tournament, `game` must be given.
+
+    Raise Error where the command prints an error. Raise ValueError if `sure` or `tables` is out of range, and TypeError
+    if `tables` or `seed` has a wrong type. Raise KeyboardInterrupt at ^C; with `against` it may be an Interrupted,
+    whose result has only the tables of one bot against one opponent. Raise RuntimeError if a function at a table calls
+    it.
     """
     if not 0.5 < sure < 1:
         raise ValueError("sure: a certainty between 0.5 and 1")
@@ -123,12 +134,12 @@ def compare(
 
 
 def _name(bot: Bot) -> str:
-    """Return the name of a bot in a text."""
+    """Return the name of a bot for a text: the name of a function, or the path as it was given."""
     return one_line(getattr(bot, "__name__", type(bot).__name__) if callable(bot) else str(bot))
 
 
 def _named(against: Sequence[Bot], game: str) -> list[Bot]:
-    """Return the opponents; `sample:*` stands for every sample bot of the game."""
+    """Return the opponents, with every sample bot of the game in the place of `sample:*`."""
     found: list[Bot] = []
     for bot in against:
         found += [SAMPLE_PREFIX + each for each in samples(game)] if bot == EVERY_SAMPLE else [bot]
@@ -138,7 +149,7 @@ def _named(against: Sequence[Bot], game: str) -> list[Bot]:
 def _by_opponents(
     once: Callable[[Bot, Bot], Result], bots: tuple[Bot, Bot], opponents: Sequence[Bot], sure: float
 ) -> Comparison:
-    """Compare two bots by what they achieve against the same opponents."""
+    """Compare two bots by their results against the same opponents. `once` plays the tables of two bots."""
     results = [[once(bot, opponent) for opponent in opponents] for bot in bots]
     new, old = ([_first(result) for result in some] for some in results)
     errors = [error for _, error in [*old, *new]]
@@ -157,7 +168,7 @@ def _by_opponents(
 
 
 def _first(result: Result) -> tuple[float, float]:
-    """Return the value of the bot that was named first, and its standard error."""
+    """Return the value that ranks the first bot of a result, and the standard error of the value."""
     row = next(row for row in result.rows if row.bot == result.bots[0])
     half = 0.0 if row.low is None or row.high is None else (row.high - row.low) / 2
     return row.value or 0.0, half / Z
@@ -174,12 +185,12 @@ class _Bar(Bar):
         """Do nothing."""
 
     def report(self, results: Results, verdict: Verdict) -> None:
-        """Print the lead, if it is time."""
+        """Print the lead so far, unless a line was printed a moment ago."""
         self.line(f"{thousands(results.tables)} tables  {lead_text(self._game, results)}")
 
 
 def _against_each_other(planned: PlannedComparison, new: str, executor: Executor, *, shown: bool) -> Comparison:
-    """Let two bots play each other until the sequential test decides. `new` is the word that names the new one."""
+    """Let two bots play each other until the sequential test decides. `new` is the name of the new bot in the text."""
     own = session()
     with _Bar(planned, shown=shown) as bar:
         work = partial(compare_bots, planned, own.new_journal(), executor, bar, time.monotonic())

@@ -1,4 +1,4 @@
-"""`croupier.env`: a game as an environment for learners, of PettingZoo or Gymnasium, against bots in their sandboxes."""
+"""`croupier.env`: a game as an environment of PettingZoo or Gymnasium for learners, against bots in their sandboxes."""
 
 import contextlib
 import secrets
@@ -51,14 +51,14 @@ PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 Features = Callable[[Any], Sequence[float]]
-"""Returns the numbers of a view, always as many."""
+"""Returns numbers for a view, the same number of them for every view."""
 
 Functions = Sequence[tuple[BuiltBot, Player]]
 """The opponents that are functions of this process."""
 
 
 class _Bots:
-    """The seats of the opponents, for as long as a seed is played."""
+    """The processes of the opponents, from one seed to the next, and their names and faults."""
 
     def __init__(self, pool: BotPool, bots: Sequence[BuiltBot], stack: contextlib.AsyncExitStack) -> None:
         self._pool, self._stack = pool, stack
@@ -67,10 +67,10 @@ class _Bots:
         self._failures = HostFailures()
 
     def players(self, bots: Sequence[str], index: int) -> tuple[str, ...]:
-        """Return the names of the processes that play a table at this index, by seat.
+        """Return the names of the processes that play a table at this index, by seat; PLAYER for the agent.
 
-        One process of a bot takes as many tables as the bot can play at once. A bot that has several seats at a table has
-        a process for each of them.
+        One process of a bot plays as many tables at the same time as the bot can. A bot that has several seats at a
+        table has one process for each of them.
         """
         found, copies = [*bots], len(bots) - 1
         for place, bot in enumerate(bots):
@@ -80,14 +80,14 @@ class _Bots:
         return tuple(found)
 
     async def seat(self, players: Iterable[str]) -> None:
-        """Start the processes with these names that have not been started."""
+        """Start those of the named processes that have not been started."""
         for player in players:
             if player != PLAYER and player not in self.seats:
                 block = self._pool.seat(bot_of(player), process_of(player), NAME, self._failures)
                 self.seats[player] = await self._stack.enter_async_context(block)
 
     def faults(self) -> dict[str, dict[str, int]]:
-        """Return how many faults each bot has so far, by kind. Bots without faults are left out."""
+        """Return the number of faults so far, by bot, then by kind. Bots without faults are left out."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for player, seat in self.seats.items():
             bot = bot_of(player)
@@ -97,7 +97,10 @@ class _Bots:
 
 
 class _Tables:
-    """The tables of an environment, in the thread where croupier plays. They begin with the first reset."""
+    """The tables of an environment. croupier plays them in its own thread, from the first reset on.
+
+    Its methods raise the exceptions of `Session.run`.
+    """
 
     def __init__(self, settings: AdhocSettings, functions: Functions, count: int) -> None:
         if (known := ref_of(settings.game)).has_referee:
@@ -114,23 +117,23 @@ class _Tables:
 
     @property
     def tables(self) -> Sequence[SteppedTable]:
-        """The tables that are played now."""
+        """Return the present tables, by index. Raise RuntimeError as `_open`."""
         return self._open[0].tables
 
     @property
     def _open(self) -> tuple[SteppedTables, _Bots]:
-        """The tables and the bots. Raise RuntimeError before the first reset, and after `close`."""
+        """Return the tables and the bots. Raise RuntimeError before the first reset, and after `close`."""
         if self._stepped is None or self._bots is None:
             raise RuntimeError("the environment has no tables: call reset() first, also after close()")
         return self._stepped, self._bots
 
     @property
     def begun(self) -> bool:
-        """Whether a reset has begun tables."""
+        """Whether a reset has begun the tables."""
         return self._stepped is not None
 
     def begin(self, seed: int | str | None) -> None:
-        """Begin all tables from the first one on, with new processes of the bots."""
+        """Begin again at the first table of a seed (None: a random seed), with new processes of the bots."""
         self._root = secrets.token_bytes(16) if seed is None else read_seed(str(seed))
         if self._session is not (now := session()):  # croupier.close() has ended the bots
             self._session, self._bots = now, None
@@ -179,15 +182,18 @@ class _Tables:
             return TableCopy(self.tables[index].played, self._root, interface.answer, interface.meanings)
 
     def advance(self, moves: Mapping[int, Answer]) -> None:
-        """Play moves, by index of the table, until every table asks the agent or is over."""
+        """Play the agent's moves, by index of the table, until every table asks the agent or is over."""
         self._session.run(partial(self._advance, moves))
 
     def renew(self, indices: Iterable[int]) -> None:
-        """Begin new tables in the places of others, and play them until they ask the agent."""
+        """Begin new tables at these indices, and play them until they ask the agent or are over."""
         self._session.run(partial(self._renew, indices))
 
     def play_on(self, moves: Mapping[int, Answer]) -> dict[int, SteppedTable]:
-        """Play moves, and begin a new table in the place of each that is over. Return those by their index."""
+        """Play the agent's moves, by index of the table. Return the tables that are over then, by index.
+
+        Begin a new table at each of these indices.
+        """
         over: dict[int, SteppedTable] = {}
 
         async def work() -> None:
@@ -212,7 +218,7 @@ class _Tables:
         await stepped.advance(moves)
 
     def faults(self) -> dict[str, dict[str, int]]:
-        """Return how many faults each bot has so far, by kind."""
+        """Return the number of faults so far, by bot, then by kind. Bots without faults are left out."""
         return self._bots.faults() if self._bots is not None else {}
 
     async def _stop(self) -> None:
@@ -228,12 +234,15 @@ class _Tables:
         self._stepped = None
 
     def release(self) -> None:
-        """Let the bots end without waiting for it: nobody has the environment any more."""
+        """Let the bots end, without waiting for it. Python calls this when the environment no longer exists."""
         self._session.soon(self._end.set)
 
 
 class _Interface:
-    """Observations and actions of a game: its spaces, and how views and moves are written in them."""
+    """Observations and actions of a game: their spaces, and the conversion of views and moves.
+
+    `__init__` raises UserError (exit code 2) if no observations are called `obs`, or if views cannot be arrays.
+    """
 
     def __init__(self, game: Game, rules: Any, obs: str | Features) -> None:
         self._game, self._rules = game, rules
@@ -265,13 +274,13 @@ class _Interface:
 
     @property
     def meanings(self) -> list[str]:
-        """The moves by their numbers; empty if the game does not list them."""
+        """Return the moves as text, by number; an empty list if the game does not list its moves."""
         return [self._game.grammar.spell(move) for move in self._moves]
 
     def answer(self, action: Any) -> Answer:
-        """Return the answer of an action. Raise UserError (exit code 2) for a number without a move.
+        """Return the answer that an action means. Raise UserError (exit code 2) if no move has this number.
 
-        A text that the game does not know is a fault, as it is of a bot.
+        If the game does not list its moves, the action is a text. A text that the game does not know is a fault.
         """
         if self._moves:
             if not 0 <= int(action) < len(self._moves):
@@ -280,12 +289,12 @@ class _Interface:
         return read_text(self._game.grammar, str(action))
 
     def observation(self, view: View) -> Any:
-        """Return the observation of a view: its numbers, or its fields, its text and the mask of legal moves."""
+        """Return the observation of a view: an array, or a dictionary with fields, text and the mask of legal moves."""
         found = self.observations_of([view])
         return found[0] if self._features else {name: column[0] for name, column in found.items()}
 
     def mask(self, views: Sequence[View]) -> dict[str, Any]:
-        """Return the legal moves of views where an observation does not have them."""
+        """Return the masks of legal moves of views as "action_mask", if observations are arrays; otherwise nothing."""
         return {"action_mask": self._mask(views)} if self._features and self._moves else {}
 
     def _mask(self, views: Sequence[View]) -> NDArray[Any]:
@@ -293,7 +302,11 @@ class _Interface:
         return np.array([[allows(rules, view, move) for move in moves] for view in views], np.int8)
 
     def observations_of(self, views: Sequence[View]) -> Any:
-        """Return the observations of views: one array, or columns, which are arrays of numbers and tuples of texts."""
+        """Return the observations of views: one float32 array of shape (views, n), or a dictionary of columns.
+
+        A column of numbers is an int64 array of shape (views, 1), a column of texts is a tuple, and "action_mask" is an
+        int8 array of shape (views, moves). Raise ValueError if the numbers that a function returns are not always as many.
+        """
         if self._features:
             rows = [self._features(view) for view in views]
             if wrong := [row for row in rows if len(row) != self._size]:
@@ -314,7 +327,10 @@ def _flat(field: Any) -> list[Any]:
 
 
 def _numbers_of(game: Game) -> Features:
-    """Return what makes an array of a view. Raise UserError (exit code 2) if a field is not always as many numbers."""
+    """Return the function that returns all numbers of a view.
+
+    Raise UserError (exit code 2) if a field does not have the same number of numbers in all examples of the game.
+    """
     columns = {name: list(map(_flat, values)) for name, *values in zip(game.view._fields, *game.examples, strict=True)}
     unfit = [
         name
@@ -332,7 +348,7 @@ def _refused(message: str, hint: str, where: str = "action") -> UserError:
 
 
 class _Closing:
-    """Closes the environment at the end of a `with` block."""
+    """Makes an environment a context manager: the end of a `with` block closes it."""
 
     def __enter__(self) -> Self:
         return self
@@ -347,7 +363,7 @@ def _ignore(options: object) -> None:
 
 
 def _info(table: SteppedTable) -> dict[str, Any]:
-    """Return what is known of a table besides the observation."""
+    """Return the entry of a table in `infos`: `table`, `seat`, `illegal` and `view`, or at its end `bots` and `scores`."""
     info: dict[str, Any] = {"table": table.number, "seat": table.seat, "illegal": table.was_illegal}
     if table.scores is None:
         return info | {"view": table.view}
@@ -357,10 +373,16 @@ def _info(table: SteppedTable) -> dict[str, Any]:
 class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
     """A table at which the only agent, `player`, plays against bots, as a PettingZoo environment (AEC).
 
-    The reward is the score of the table at its end, and 0 before. `reset()` begins the next table; `reset(seed=…)` begins
-    again from the first one. An observation has the fields of the view, the question as `text`, and `action_mask` where
-    the game lists its moves, or is an array (`obs` of `croupier.env`). `infos` has the view itself, the seat, and the faults
-    of the bots so far.
+    `reset()` begins the next table; `reset(seed=…)` begins again at the first one. The reward is the agent's score at
+    the end of the table, and 0 before.
+
+    An observation is a dictionary, or a float32 array of shape (n,) (see `obs` of `croupier.env`). The dictionary has
+    the fields of the view, numbers as int64 arrays of shape (1,) and all others as text; the whole question as `text`;
+    and, if the game lists its moves, `action_mask`, an int8 array with 1 for each legal move.
+
+    `infos["player"]` has `table` (its number, from 1), `seat` (from 0), `illegal` (whether the last move was illegal or
+    unreadable), `faults` (numbers by bot, then by kind), and `view`; at the end of the table `bots` (names by seat) and
+    `scores` (by seat) instead of `view`. With arrays it also has `action_mask`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "croupier", "render_modes": [], "is_parallelizable": False}
@@ -373,19 +395,23 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
         self.possible_agents: list[str] = [AGENT]
         self.agents: list[str] = []
         self.action_meanings: list[str] = self._interface.meanings
-        """The moves by their numbers; empty if an action is the text of an answer."""
+        """The moves as text, by number; empty if an action is the text of an answer."""
         self.render_mode = None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the space of observations."""
+        """Return the space of observations; it is the same for every agent."""
         return self._interface.observations
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Return the space of actions: numbers of moves, or texts."""
+        """Return the space of actions: numbers of moves, or texts if the game does not list its moves."""
         return self._interface.actions
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the next table; with a seed, the first one. `options` have no effect."""
+        """Begin the next table; with a seed, the first one, with new processes of the bots. `options` have no effect.
+
+        Play until the agent is asked. Raise croupier.Error if a bot cannot be built, and RuntimeError if a function at
+        a table calls this.
+        """
         _ignore(options)
         with errors():
             if seed is not None or not self._tables.begun:
@@ -408,15 +434,22 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
         self.infos = {AGENT: _info(table) | self._mask | {"faults": self._tables.faults()}}
 
     def observe(self, agent: str) -> Any:
-        """Return the last observation of the agent."""
+        """Return the last observation of the agent. At the end of a table it is the one before the last move."""
         return self._observation
 
     def clone(self) -> TableCopy:
-        """Return a copy of the table as it is now, of which the caller plays every seat."""
+        """Return a copy of the table as it is now. The caller plays every seat of the copy.
+
+        Raise RuntimeError before the first `reset`, and after `close`.
+        """
         return self._tables.copy(0, self._interface)
 
     def step(self, action: Any) -> None:
-        """Play a move. The bots answer until the agent is asked again, or the table is over."""
+        """Play a move: its number in `action_meanings`, or the text of an answer if the game does not list its moves.
+
+        The bots answer until the agent is asked again, or the table is over. Once it is over, the only valid action is
+        None. Call `reset` first. Raise croupier.Error if no move has this number, and RuntimeError after `close`.
+        """
         if self.terminations[AGENT]:
             self._was_dead_step(action)
             return
@@ -433,19 +466,27 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
         """Do nothing."""
 
     def close(self) -> None:
-        """End the bots."""
+        """End the bots. `reset` starts them again."""
         self._tables.close()
 
     def vector(self) -> "TablesEnv":
-        """Return as many tables as `tables` at the same time, as a vector environment of Gymnasium."""
+        """Return a vector environment of Gymnasium that plays `tables` tables (see `croupier.env`) at the same time.
+
+        It is independent of this environment. Close each of them.
+        """
         return TablesEnv(self._settings, self._functions, self._count, self._interface)
 
 
 class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
     """Tables that are played at the same time, as a vector environment of Gymnasium.
 
-    When a table is over, the same step begins the next one (`AutoresetMode.SAME_STEP`): `infos["final_info"]` has the
-    scores, and `infos["final_obs"]` the last observation. `views` are the views as the game writes them.
+    Observations are those of `TableEnv` in batches: a float32 array of shape (tables, n); or a dictionary, in which
+    numbers are int64 arrays of shape (tables, 1), texts are tuples, and `action_mask` is an int8 array of shape
+    (tables, moves). `infos` has `illegal`, a bool array, and `faults`, numbers by bot, then by kind; with arrays it
+    also has `action_mask`.
+
+    When a table is over, the same step begins the next one (`AutoresetMode.SAME_STEP`). Then `infos["final_info"]`, a
+    dictionary of arrays by table, has the `scores` and `bots` by seat, and `infos["final_obs"]` the last observation.
     """
 
     def __init__(self, settings: AdhocSettings, functions: Functions, count: int, interface: _Interface) -> None:
@@ -462,17 +503,24 @@ class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
 
     @property
     def views(self) -> list[Any]:
-        """The view of the agent at each table."""
+        """Return the view of the agent at each table, a NamedTuple of the game. Raise RuntimeError before `reset`."""
         return [table.view for table in self._tables.tables]
 
     def clone(self, index: int) -> TableCopy:
-        """Return a copy of the table at an index as it is now, of which the caller plays every seat."""
+        """Return a copy of the table at an index (from 0) as it is now. The caller plays every seat of the copy.
+
+        Raise RuntimeError before the first `reset` and after `close`, and IndexError if there is no such table.
+        """
         return self._tables.copy(index, self._interface)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin new tables; with a seed, from the first one on. The seed is one for all tables. `options` have no effect."""
+        """Begin new tables; with a seed, from the first one on, with new processes of the bots.
+
+        Return the observations and `infos`. All tables have one seed: of several seeds the first counts. `options` have
+        no effect. Raise croupier.Error if a bot cannot be built, and RuntimeError if a function at a table calls this.
+        """
         _ignore(options)
         one = seed if isinstance(seed, int) or seed is None else next(iter(seed), None)
         with errors():
@@ -485,9 +533,14 @@ class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
         return observed, {"faults": self._tables.faults()} | self._interface.mask(self._seen)
 
     def step(self, actions: Any) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Play a move at every table. The bots answer until the agent is asked again at all of them.
+        """Play a move at every table, in the order of the tables, until the agent is asked again at all of them.
 
-        Raise ValueError unless there are as many actions as tables.
+        Return the observations; the rewards, a float64 array with the agent's score at each table that is over, and 0
+        at the others; whether each table is over, a bool array; an array of False, because no table is cut off; and
+        `infos`.
+
+        Raise ValueError if there are not as many actions as tables, croupier.Error if no move has a number, and
+        RuntimeError after `close`. Call `reset` first.
         """
         if isinstance(actions, str) or len(actions) != self.num_envs:
             raise ValueError(f"actions: one for each of {self.num_envs} tables, not {actions!r}")
@@ -513,7 +566,7 @@ class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
         return self._interface.observations_of(self._seen)
 
     def close_extras(self, **_: Any) -> None:
-        """End the bots."""
+        """End the bots. `close()` calls this; `reset` starts them again."""
         self._tables.close()
 
 
@@ -525,7 +578,7 @@ def make(
     seats: int | None,
     obs: str | Features,
 ) -> TableEnv:
-    """Return an environment in which an agent plays a game against bots; see `croupier.env`."""
+    """Return an environment in which an agent plays a game against bots. See `croupier.env`, also for its exceptions."""
     with errors():
         found = find_bots(folder, [str(bot) for bot in opponents if not callable(bot)], chosen.game)
         functions = function_bots([bot for bot in opponents if callable(bot)], {bot.name for bot in found.submissions})

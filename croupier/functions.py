@@ -31,17 +31,21 @@ from host.submissions.finding import Finding
 from protocols.wire import Fault, FaultKind, read_move
 
 Player = Callable[[Any], str | Awaitable[str]]
-"""A bot as a Python function: it is shown the view of its seat, and returns its answer as text, for example `"PLAY 3"`."""
+"""A bot as a Python function: it gets the view of its seat, and returns its answer as text, for example `"PLAY 3"`."""
 
 LANGUAGE = "function"
-SHOWN = reprlib.Repr()  # of what a function returns, also if that cannot show itself
+SHOWN = reprlib.Repr()  # spells a value that a function returns, even if the `repr` of the value fails
 SHOWN.maxstring = SHOWN.maxother = 200
 FIXTURES_AT_ONCE = 16
 """Fixtures that are played at the same time if an async function plays. Each has one table, or those that share a deal."""
 
 
 def function_bots(players: Sequence[Player], taken: Collection[str]) -> list[tuple[BuiltBot, Player]]:
-    """Return functions as bots. A name that is taken, by a bot or an earlier function, gets a number: `mine`, `mine#2`."""
+    """Return each function with the bot that it plays, in the order of `players`.
+
+    The bot has the name of the function. A name that another bot or an earlier function has gets a number: `mine`,
+    `mine#2`.
+    """
     names: list[str] = []
     for player in players:
         plain = getattr(player, "__name__", type(player).__name__)
@@ -57,12 +61,15 @@ def function_bots(players: Sequence[Player], taken: Collection[str]) -> list[tup
 
 
 def is_async(player: Player) -> bool:
-    """Return whether a function is an `async` one, or an object with an `async` `__call__`."""
+    """Return whether a function is declared `async`, or is an object whose `__call__` is."""
     return inspect.iscoroutinefunction(player) or inspect.iscoroutinefunction(getattr(player, "__call__", None))  # noqa: B004
 
 
 def answer_all(name: str, player: Player, game: Game) -> AnswerAll:
-    """Return what asks a function for its answers. It prints why the first of them is a fault."""
+    """Return a function that asks a player some questions and returns its answers, in order.
+
+    It prints the reason for the first fault of the player to standard error, and no other.
+    """
     has_printed = False
 
     async def answers(questions: Sequence[HasQuestion]) -> list[Returned]:
@@ -82,7 +89,7 @@ def answer_all(name: str, player: Player, game: Game) -> AnswerAll:
 
 
 async def _ask(player: Player, questions: Sequence[HasQuestion], game: Game) -> list[Returned]:
-    """Ask a function some questions: one after the other, or an async one all at the same time."""
+    """Ask a player some questions, and return its answers in order. An async function is asked all at the same time."""
     if is_async(player):
         awaited = session().in_event_loop(_all_awaited([_awaited(player, question.view) for question in questions]))
         return [_read(value, game) for value in await awaited]
@@ -90,7 +97,7 @@ async def _ask(player: Player, questions: Sequence[HasQuestion], game: Game) -> 
 
 
 def _called(player: Player, view: Any) -> object:
-    """Return what a function returns, or the exception that it raises."""
+    """Call a function. Return its result, or the exception that it raises."""
     try:
         return player(view)
     except Exception as raised:  # whatever it is, it is the function's fault
@@ -98,7 +105,7 @@ def _called(player: Player, view: Any) -> object:
 
 
 async def _awaited(player: Any, view: Any) -> object:
-    """Return what an async function returns, or the exception that it raises."""
+    """Await an async function. Return its result, or the exception that it raises."""
     try:
         return await player(view)
     except (Exception, SystemExit, KeyboardInterrupt) as raised:  # the last two would end the event loop
@@ -106,12 +113,15 @@ async def _awaited(player: Any, view: Any) -> object:
 
 
 async def _all_awaited(work: Sequence[Awaitable[object]]) -> list[object]:
-    """Await all at the same time. A function that cancels itself has raised that."""
+    """Await all at the same time. Return their results in order, with a CancelledError for one that cancels itself."""
     return await asyncio.gather(*work, return_exceptions=True)
 
 
 def _read(value: object, game: Game) -> Returned:
-    """Return the answer in what a function has returned or raised. Raise what ends the process: SystemExit."""
+    """Return the answer in the result of a function, which may be an exception that it raised: then it is a fault.
+
+    Raise SystemExit or KeyboardInterrupt if the result is one of these.
+    """
     if isinstance(value, SystemExit | KeyboardInterrupt):
         raise value
     if isinstance(value, BaseException):
@@ -127,7 +137,10 @@ def _read(value: object, game: Game) -> Returned:
 
 
 async def check_function(player: Player, game: Game, began: float) -> Report:
-    """Return the report about a function: whether it answers the edge cases of a game with legal moves."""
+    """Return the report about a function that was asked the edge cases of a game.
+
+    A fault is a problem, and an illegal move a note. `began` is the moment from which the seconds count.
+    """
     ((bot, _),) = function_bots([player], ())
     rules, problems, illegal = next(iter(game.presets.values())), list[Problem](), list[str]()
     for number, (edge, view) in enumerate(game.edges.items(), 1):
@@ -154,7 +167,7 @@ async def check_function(player: Player, game: Game, began: float) -> Report:
 
 
 class InProcessPool:
-    """Plays fixtures in this process: `count` of them at the same time, each with sandboxes of its own."""
+    """Plays fixtures in this process: `count` at the same time, each with separate sandboxes."""
 
     description = "this process"
 
@@ -164,7 +177,7 @@ class InProcessPool:
         self._played, self._records = trio.open_memory_channel[Record](math.inf)
 
     async def submit(self, job: Job) -> None:
-        """Hand a fixture to a task that is free; wait until there is one."""
+        """Wait until a task is free, and hand the fixture to it."""
         await self.jobs.send(job)
 
     async def work(self, setup: WorkerSetup, monitor: Monitor, functions: Mapping[str, AnswerAll]) -> None:
@@ -176,11 +189,11 @@ class InProcessPool:
 
     @property
     def has_result(self) -> bool:
-        """Whether a fixture has ended, so that `next_result` returns at once."""
+        """Whether a fixture has ended, so that `next_result` returns immediately."""
         return self._records.statistics().current_buffer_used > 0
 
     async def next_result(self) -> Record:
-        """Return the record of the fixture that ends next."""
+        """Wait until a fixture has ended, and return its record."""
         return await self._records.receive()
 
 
@@ -202,9 +215,9 @@ async def _in_this_process(
 def executor_of(
     functions: Sequence[tuple[BuiltBot, Player]], game: Game, usual: Any, workers: int | None = None
 ) -> Any:
-    """Return the executor that asks these functions, and plays the other bots in sandboxes of this process.
+    """Return an executor that asks these functions, and plays the other bots in sandboxes of this process.
 
-    With an async function it plays `workers` fixtures at the same time. Without functions, return the usual one.
+    If one of the functions is async, it plays `workers` fixtures at the same time. Without functions, return `usual`.
     """
     answers = {bot.name: answer_all(bot.name, player, game) for bot, player in functions}
     count = (workers or FIXTURES_AT_ONCE) if any(is_async(player) for _, player in functions) else 1

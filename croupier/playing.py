@@ -28,13 +28,15 @@ from host.stages import registry_of_game
 from host.tournament.adhoc import AdhocMatch, match_in
 
 Bot = str | PathLike[str] | Player
-"""A bot: the path of a file or folder, `sample:NAME`, a bot of the tournament in the folder, or a Python function."""
+"""A bot: the path of a file or folder, `sample:NAME`, a bot's name in the folder's tournament, or a Python function."""
 
 
 class Standing(NamedTuple):
-    """The place of one bot. `value` is what ranks it, by default its share of tables won or its mean score.
+    """The row of one bot in the standings.
 
-    `low` and `high` are the bounds of the 95 % interval of the value; None if it has none.
+    `value` is the value that ranks the bot, by default its share of tables won (0 to 1) or its mean score at a table.
+    `low` and `high` are the bounds of its 95 % interval. Each of the three is None if it is not known. `tables` and
+    `faults` are numbers.
     """
 
     rank: int  # from 1; equal bots share a rank
@@ -48,13 +50,13 @@ class Standing(NamedTuple):
 
     @classmethod
     def of(cls, row: Row) -> "Standing":
-        """Return the standing in a row of the standings."""
+        """Return the standing of the bot in an internal row of the standings."""
         first = row.first
         return cls(row.rank, row.bot, row.language, row.tables, first.value, first.low, first.high, row.costs.faults)
 
 
 def to_html(rows: Sequence[Standing], value: str, sentences: Sequence[str]) -> str:
-    """Return standings as a small HTML table for a notebook."""
+    """Return standings as a small HTML table for a notebook. `value` is the title of the column of values."""
 
     def cell(number: float | None) -> str:
         return "" if number is None else f"{number:.4g}"
@@ -70,10 +72,9 @@ def to_html(rows: Sequence[Standing], value: str, sentences: Sequence[str]) -> s
 
 
 class PlayedTable:
-    """A table that has been played. Its text is what `croupier replay` prints; in a notebook it is a page that plays it.
+    """A table that has been played. `str()` returns the text of `croupier replay`; a notebook shows a replay page.
 
-    `events` are those of `croupier replay --json`: dictionaries with the key `ev`. `scores` are in the order of `bots`,
-    the bots by seat.
+    `name` is the name of the table, for example `play/ada+bob/17`. `bots` are the names of the bots, by seat.
     """
 
     def __init__(self, table: ReplayedTable) -> None:
@@ -83,12 +84,15 @@ class PlayedTable:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The events from the deal to the scores."""
+        """Return the events from the deal to the scores, in order, as `croupier replay --json` has them.
+
+        Each is a dictionary with the name of the event as `ev`; the other keys depend on the event.
+        """
         return [{"ev": event, **facts} for event, facts in self._table.events]
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """The scores by seat."""
+        """Return the scores, in the order of `bots`."""
         return tuple(self._table.events[-1].facts["scores"])
 
     def __str__(self) -> str:
@@ -107,9 +111,14 @@ class PlayedTable:
 
 
 class Result:
-    """The standings of bots that have played some tables. Its text is what `croupier play` prints.
+    """The standings of bots that have played some tables. `str()` returns the text that `croupier play` prints.
 
-    A pickle of it has everything but its tables' events: `table` raises Error there, and after `croupier.close()`.
+    `rows` has a Standing for each bot, best rank first. `tables` is the number of tables played, `seconds` the time of
+    the call. `seed` is the seed as text: `croupier.play` with it repeats the deals. `game` and `sandbox` are the names
+    of the game and of the sandbox level.
+
+    A pickle of a result has no events of its tables: `table` raises Error on the copy. `table` also raises Error after
+    `croupier.close()`.
     """
 
     def __init__(self, result: PlayResult) -> None:
@@ -128,13 +137,13 @@ class Result:
         self.scores: dict[str, float] = {row.bot: _mean_score(match, row.bot) for row in rows if row.tables}
         """The mean score of each bot at a table, best rank first."""
         self.ranked_by: str = rows[0].ranking.name
-        """What ranks the bots: `win_rate` (0 to 1), or `score`."""
+        """The name of the value that ranks the bots: `win_rate` (0 to 1), or `score` (the mean at a table)."""
         self.faults: dict[str, dict[str, int]] = {
             row.bot: row.costs.faults_by_kind for row in rows if row.costs.faults_by_kind
         }
-        """How many faults each bot has, by kind. Bots without faults are left out."""
+        """The number of faults by bot, then by kind. Bots without faults are left out."""
         self.sure: list[str] = list(result.standings.sentences)
-        """How sure the order of neighbours is, one sentence for each pair."""
+        """Sentences about the order: notes about the results, if any, then the certainty for each two neighbours."""
         self._groups = sorted({group_of(record.path) for record in match.records})
         weakref.finalize(self, _remove_journal, result.journal)
 
@@ -146,31 +155,39 @@ class Result:
 
     @property
     def values(self) -> dict[str, float | None]:
-        """What ranks each bot: see `ranked_by`."""
+        """Return the value that ranks each bot (see `ranked_by`), by bot, best rank first; None if it is not known."""
         return {row.bot: row.value for row in self.rows}
 
     def interval(self, bot: str) -> tuple[float, float] | None:
-        """Return the 95 % interval of what ranks a bot; None if there is none. Raise KeyError for another bot."""
+        """Return the 95 % interval (low, high) of the value that ranks a bot; None if it has none.
+
+        Raise KeyError if no bot has this name.
+        """
         row = {row.bot: row for row in self.rows}[bot]
         return None if row.low is None or row.high is None else (row.low, row.high)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each bot, with the keys of `croupier play --json`, for example for pandas."""
+        """Return a dictionary for each bot, best rank first, for example for pandas.
+
+        The keys are those of the rows of `croupier play --json`.
+        """
         return [dict(row) for row in self._dicts]
 
     def table_rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each seat at each table, for example for pandas.
 
-        Its keys are `table` (a name), `seat` (from 0), `bot`, `score`, and `won` and `drawn` (0 or 1; empty in a game
-        without winners). Raise Error after `croupier.close()`.
+        The keys are `table` (a name), `seat` (from 0), `bot` (a name), `score`, and `won` and `drawn` (0 or 1; "" in a
+        game without winners). Raise Error if the tables of this result are gone: after `croupier.close()`, unless this
+        method was called before, and for a copy that was pickled then.
         """
         return [dict(row) for row in self._seats]
 
     def table(self, which: int | str) -> PlayedTable:
-        """Return a table: its number from 1, or its name, as `faults` and `standings` print it.
+        """Return a table, by its number from 1 or by its name: "ada+bob/17", or as `croupier faults` prints it.
 
-        In a round robin a number does not say which pair. Raise KeyError if there is no such table, and Error if the tables
-        of this result are gone.
+        Raise KeyError if there is no such table, and for a number if several pairs have played: name the pair, too.
+        Raise TypeError if `which` is neither a text nor a whole number. Raise Error if the tables of this result are
+        gone: `croupier.close()` has deleted them, or this is a copy that was pickled.
         """
         journal, name = self._journal(), str(which)
         if not isinstance(which, str):
@@ -213,7 +230,7 @@ class Result:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by `croupier.play` at ^C if tables have been played. Its `result` has them."""
+    """Raised by `croupier.play` at ^C if tables have been played. `result` is the Result of these tables."""
 
     def __init__(self, result: Result, planned: int) -> None:
         played = f"{result.tables} of {counted(planned, 'table')} have been played"
@@ -222,7 +239,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def _result_so_far(planned: PlannedTables, journal: Path, began: float) -> Result | None:
-    """Return what a call that was interrupted has stored; None if that is nothing."""
+    """Return the result of the tables that an interrupted call has stored; None if it has stored none."""
     if not journal.exists():
         return None
     with reading(journal, registry_of_game(planned.settings.game)) as stored:
@@ -239,7 +256,7 @@ def _mean_score(match: AdhocMatch, bot: str) -> float:
 
 
 def _remove_journal(journal: Path) -> None:
-    """Remove the files of the journal of a result that nobody has any more."""
+    """Remove the files of a journal. Python calls this when the result of the journal no longer exists."""
     for path in journal.parent.glob(f"{journal.name}*"):
         path.unlink(missing_ok=True)
 
@@ -258,15 +275,22 @@ def play(
     unsafe: bool = False,
     progress: bool = True,
 ) -> Result:
-    """Let bots play tables against each other, as `croupier play` does. In a game for two, more bots play a round robin.
+    """Let bots play tables against each other, as `croupier play` does, and return the standings.
 
-    `tables` is the number of tables, or of those of each pair. `game` is None if the bots name it. A `seed` repeats the
-    deals. With `mirror`, each deal is played from every seat. `limits` are those of `[limits]`: `{"move": "200ms"}`.
-    Paths start at the current directory; limits, rules and sandbox level are those of the tournament in `folder`, if
-    there is one. Functions play in this process, with bots in their sandboxes: one table after the other, or with an
-    `async` function `workers` (16) tables at the same time. What a function raises is a fault.
+    In a game for two, three or more bots play a round robin. `tables` is the number of tables, in a round robin of each
+    pair. `game` is the name of a game; None if the bots or the tournament in `folder` name it. A `seed` repeats the
+    deals; None: a random one. With `mirror`, each deal is played from every seat. `preset` is the name of a preset of
+    the game's rules. `limits` are those of `[limits]`, as texts with a unit: `{"move": "200ms"}`, or the text of
+    `--limits`. `workers` is the number of worker processes; None: one for each core. `unsafe` plays without a sandbox.
+    `progress` prints the progress to standard error.
 
-    Raise Error where the command prints an error, and Interrupted at ^C if tables have been played.
+    Paths start at the current directory. If `folder` has a tournament, its limits, rules and sandbox level count.
+    Functions play in this process, and the bots in their sandboxes: one table after the other, or with an `async`
+    function `workers` (16) tables at the same time. An exception that a function raises is a fault of this bot.
+
+    Raise Error where the command prints an error. Raise Interrupted at ^C if tables have been played, otherwise
+    KeyboardInterrupt. Raise TypeError if `bots` is a string, or if `tables` or `seed` has a wrong type, and ValueError
+    if `tables` is below 1. Raise RuntimeError if a function at a table calls it.
     """
     began = time.monotonic()
     if isinstance(bots, str):

@@ -36,10 +36,11 @@ Value = TypeVar("Value")
 
 
 class Error(Exception):
-    """Raised where the command `croupier` would print an error. Its text is that of the command, with all problems.
+    """Raised where the command `croupier` would print an error. `str()` returns that text, with all problems.
 
-    `code`, `where`, `message` and `cure` describe the first problem: a code of docs/errors.md, the file and line or the
-    bot, and two sentences. `exit_code` is the exit code of the command.
+    The other attributes describe the first problem, as texts: `code` (of docs/errors.md), `where` (the file and line,
+    or the bot), `message`, and `cure` (the suggested remedy; it may be ""). `exit_code` is the exit code of the
+    command, a number.
     """
 
     def __init__(self, refused: UserError) -> None:
@@ -50,16 +51,16 @@ class Error(Exception):
 
 
 def missing(absent: ModuleNotFoundError, extra: str) -> Error:
-    """Return the error of a package that is not installed, and that an extra of croupier would install."""
+    """Return the Error (exit code 6) for a package that is not installed. `extra` is the extra that installs it."""
     hint = f"pip install 'croupier[{extra}]'"
     return Error(UserError([Problem("S008", "", f"the Python package {absent.name} is not installed", hint=hint)], 6))
 
 
 @contextlib.contextmanager
 def errors() -> Iterator[None]:
-    """Raise a UserError as an `Error`, and an exception from inside trio without its groups.
+    """In this block, replace a UserError by an `Error`, and an exception group of trio by the exception inside it.
 
-    The groups are not even its context: notebooks cannot display an exception with a group in it.
+    The group is not the context of the exception either: notebooks cannot display an exception with a group in it.
     """
     try:
         yield
@@ -74,7 +75,7 @@ def errors() -> Iterator[None]:
 
 
 def _raise_alone(error: BaseException, context: BaseException | None) -> NoReturn:
-    """Raise an exception with this context, whatever is being handled."""
+    """Raise an exception with this context instead of the exception that is being handled."""
     try:
         raise error
     except BaseException:
@@ -83,7 +84,10 @@ def _raise_alone(error: BaseException, context: BaseException | None) -> NoRetur
 
 
 def whole(name: str, value: Any, least: int | None = None) -> int:
-    """Return a whole number, also one of numpy. Raise TypeError for anything else, ValueError if it is too small."""
+    """Return the argument `name` as an int, if its value is a whole number, for example one of numpy.
+
+    Raise TypeError if it is not, also for a bool, and ValueError if it is less than `least`.
+    """
     try:
         number = operator.index(value)
     except TypeError:
@@ -96,12 +100,12 @@ def whole(name: str, value: Any, least: int | None = None) -> int:
 
 
 def seed_of(seed: Any) -> str | None:
-    """Return a seed as the text of one. Raise TypeError for anything but a text, a whole number and None."""
+    """Return a seed as text; None stays None. Raise TypeError if it is neither a text nor a whole number nor None."""
     return seed if seed is None or isinstance(seed, str) else str(whole("seed", seed))
 
 
 def limits_of(limits: str | Mapping[str, str] | None) -> str | None:
-    """Return limits as the option `--limits` has them."""
+    """Return limits as the text of the option `--limits`; None stays None."""
     return limits if limits is None or isinstance(limits, str) else ",".join(map("=".join, limits.items()))
 
 
@@ -116,7 +120,7 @@ def folder_of(folder: str | os.PathLike[str]) -> Path:
 class Session:
     """A thread in which trio runs, the workers that it keeps, and a folder for journals, until the process ends.
 
-    It is not the caller's thread: a notebook has an event loop there, and a sandbox ends with the thread that made it.
+    The thread is not the caller's: a notebook has an event loop there, and a sandbox ends with the thread that made it.
     """
 
     def __init__(self) -> None:
@@ -144,11 +148,15 @@ class Session:
                 await self.workers.close()
 
     def new_journal(self) -> Path:
-        """Return the path of a new journal."""
+        """Return the path of a new journal in the folder. The file does not exist yet."""
         return self.folder / f"{secrets.token_hex(8)}.sqlite"
 
     def run(self, work: Callable[[], Awaitable[Value]]) -> Value:
-        """Run an async function in the thread. Return its result, or raise what it raises. ^C cancels it first."""
+        """Run an async function in the thread. Return its result, or raise the exception that it raises.
+
+        At ^C cancel the function, wait up to EXIT_TIMEOUT_S, and raise KeyboardInterrupt. Raise RuntimeError if a
+        function at a table calls this, or after `close`.
+        """
         result, scope = Future[Value](), trio.CancelScope()
 
         async def task() -> None:
@@ -177,7 +185,7 @@ class Session:
 
     @cached_property
     def _event_loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop of async functions: one for all calls, because clients keep their connections in it."""
+        """Return the event loop of async functions: one for all calls, because clients keep their connections in it."""
         started = Future[asyncio.AbstractEventLoop]()
 
         def serve() -> None:
@@ -194,7 +202,10 @@ class Session:
         return started.result()
 
     async def in_event_loop(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Await a coroutine of asyncio in the event loop of async functions. If this is cancelled, so is the coroutine."""
+        """Run a coroutine of asyncio in the event loop of async functions, and return its result.
+
+        If this call is cancelled, the coroutine is cancelled, too.
+        """
         done, future = trio.Event(), asyncio.run_coroutine_threadsafe(work, self._event_loop)
         future.add_done_callback(lambda _: self.soon(done.set))
         try:
@@ -204,12 +215,15 @@ class Session:
         return future.result()
 
     def soon(self, call: Callable[[], object]) -> None:
-        """Call a function in the thread, without waiting. Do nothing after the end."""
+        """Call a function in the thread, without waiting. Do nothing if the thread has ended."""
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(call)
 
     async def start(self, task: Callable[..., Awaitable[Any]], end: trio.Event) -> Any:
-        """Start a task that goes on until `end` is set, at the latest by `close`. Return what it reports as started."""
+        """Start a task that runs until `end` is set. Return the value that it passes to `task_status.started`.
+
+        `close` sets `end`, too.
+        """
         self._ends = [each for each in self._ends if not each.is_set()] + [end]
         return await self._nursery.start(task)
 
@@ -225,7 +239,10 @@ class Session:
 
 
 def _locked(folder: Path) -> int:
-    """Create the lock of a session's folder. It is held until the process has ended, however it ends."""
+    """Create and take the lock of a session's folder, and return its file descriptor.
+
+    The process holds the lock until it ends, however it ends.
+    """
     lock = os.open(folder / f".{LOCK}", os.O_CREAT | os.O_RDWR, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     (folder / f".{LOCK}").rename(folder / LOCK)  # so that nobody sees it without being locked
@@ -259,10 +276,10 @@ def session() -> Session:
 
 
 def close() -> None:
-    """End all bots and workers that are kept for the next call. The next call starts new ones.
+    """End all bots and workers that croupier keeps for the next call, and return None. The next call starts new ones.
 
-    Results stay, but for the tables: `Result.table` needs their journal, which is deleted. The end of the process does
-    the same.
+    Results remain valid except for their tables: `Result.table` needs the journal, which this function deletes. The end
+    of the process does the same. Nothing happens if no call has started any.
     """
     global _session
     with _lock:
@@ -272,7 +289,7 @@ def close() -> None:
 
 
 def _forget() -> None:
-    """Forget the session in a child process, which has none of its threads. Its folder is the parent's."""
+    """Forget the session in a child process, which has none of its threads. The folder belongs to the parent."""
     global _session
     if _session is not None:
         os.close(_session.lock)
@@ -284,7 +301,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 class Bar:
-    """Prints the progress of a call that takes long on one line of standard error: in a terminal or in a notebook."""
+    """Prints the progress of a long call on one line of standard error, in a terminal or in a notebook."""
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown and (sys.stderr.isatty() or "ipykernel" in sys.modules)
@@ -292,18 +309,21 @@ class Bar:
         self._warnings: list[str] = []
 
     def say(self, text: str) -> None:
-        """Keep a warning until the call ends. Then it is one of Python's, in the thread of the caller."""
+        """Keep a warning until the call ends. Then the caller's thread issues it with `warnings.warn`.
+
+        Ignore a text that is not a warning.
+        """
         kind, _, words = text.partition("  ")
         if kind == "WARNING":
             self._warnings.append(words)
 
     def progress(self, progress: Progress) -> None:
-        """Print how far a stage is, if it is time."""
+        """Print the progress of a stage, unless a line was printed in the last PRINTED_EVERY_S seconds."""
         done = int(BAR_WIDTH * progress.done / max(1, progress.known))
         self.line(f"[{'#' * done}{'.' * (BAR_WIDTH - done)}] {progress_text(progress)}")
 
     def line(self, text: str) -> None:
-        """Print a line over the last one, if it is time."""
+        """Print a line over the last one, unless that was printed in the last PRINTED_EVERY_S seconds."""
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PRINTED_EVERY_S
             self._print(text)

@@ -10,9 +10,10 @@ from protocols.wire import Answer
 
 
 class TableCopy:
-    """A table as it was when it was copied, of which the caller plays every seat. It goes on with the same cards.
+    """A copy of a table. The caller plays every seat of it.
 
-    So it knows what the seats do not see. To copy a table is to play its answers again.
+    The copy continues with the same cards as the table, so it knows cards that the seats do not see. Making a copy
+    takes as long as playing the answers of the table again.
     """
 
     def __init__(
@@ -23,33 +24,37 @@ class TableCopy:
 
     @property
     def seat(self) -> int | None:
-        """The seat that plays next; None if the table is over."""
+        """Return the seat (from 0) that plays next; None if the table is over."""
         return self._table.open[0].seat if self._table.open else None
 
     @property
     def view(self) -> Any:
-        """The view of the seat that plays next; None if the table is over."""
+        """Return the view of the seat that plays next, a NamedTuple of the game; None if the table is over."""
         return self._table.open[0].view if self._table.open else None
 
     @property
     def scores(self) -> tuple[int, ...] | None:
-        """The scores by seat; None while the table is played."""
+        """Return the scores by seat; None while the table is played."""
         return None if self._table.scores is None else tuple(self._table.scores)
 
     @property
     def legal(self) -> tuple[int, ...]:
-        """The numbers of the legal moves of the seat that plays next; empty if the game does not list its moves."""
+        """Return the legal moves of the seat that plays next, as numbers, in ascending order.
+
+        It is empty if the table is over, or if the game does not list its moves. `env.action_meanings` has the moves by
+        number.
+        """
         actions = range(len(self._meanings)) if self._table.open else ()
         return tuple(action for action in actions if self._table.allows(self._read_action(action)))
 
     def step(self, action: Any) -> None:
-        """Play a move of the seat that plays next: an action of the environment.
+        """Play a move of the seat that plays next: an action of the environment, the number of a move or a text.
 
-        Raise croupier.Error if there is no such action, and ValueError if the table is over.
+        Raise croupier.Error if no move has this number, and ValueError if the table is over.
         """
         with errors():
             self._table.answer(self._read_action(action))
 
     def clone(self) -> "TableCopy":
-        """Return a copy of this copy."""
+        """Return a copy of this copy, as it is now. The two do not influence each other."""
         return TableCopy(self._table, self._root, self._read_action, self._meanings)

@@ -15,7 +15,10 @@ from host.tournament.running import RunOptions, run_tournament
 
 
 class Standings:
-    """The standings of one stage. Their text is what `croupier standings` prints."""
+    """The standings of one stage. `str()` returns the text that `croupier standings` prints.
+
+    `stage` is the name of the stage. `rows` has a Standing for each bot, best rank first.
+    """
 
     def __init__(self, stage: str, standings: StageStandings, text: str) -> None:
         self._standings, self._text = standings, text
@@ -24,11 +27,14 @@ class Standings:
 
     @property
     def sure(self) -> list[str]:
-        """How sure the order of neighbours is, one sentence for each pair."""
+        """Return sentences about the certainty of the order.
+
+        There is one for each two neighbours; sentences about missing, few or repeated results may come before them.
+        """
         return list(self._standings.sentences)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each bot, with the keys of `croupier standings --json`."""
+        """Return a dictionary for each bot, best rank first, with the keys of a row of `croupier standings --json`."""
         return [row.flat() for row in self._standings.rows]
 
     def __str__(self) -> str:
@@ -43,7 +49,7 @@ class Standings:
 
 
 class Tournament:
-    """A tournament in its folder. The command and this class continue each other's runs."""
+    """A tournament in its folder. It can continue a run that the command `croupier run` began, and vice versa."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder: Path = folder_of(folder)
@@ -57,10 +63,14 @@ class Tournament:
         unsafe: bool = False,
         progress: bool = True,
     ) -> Standings:
-        """Play what is left of the tournament, up to a stage or for some seconds, and return its standings.
+        """Play the rest of the tournament, and return the standings of the last stage with results.
 
-        ^C, or the end of the process, loses no finished fixture: the next run continues. Raise Error where `croupier
-        run` prints an error.
+        `stage` is the name of the last stage to play. `stop_after` is the time after which the run stops, in seconds.
+        `workers` is the number of worker processes, by default that of croupier.toml. `unsafe` plays without a sandbox.
+        `progress` prints the progress to standard error.
+
+        Raise Error where `croupier run` prints an error. Raise KeyboardInterrupt at ^C. Then, and if the process ends,
+        no finished fixture is lost: the next run continues. Raise RuntimeError if a function at a table calls it.
         """
         options = RunOptions(last=stage, workers=workers, until=stop_after, unsafe=unsafe)
         with Bar(shown=progress) as bar:
@@ -68,7 +78,10 @@ class Tournament:
         return self.standings()
 
     def standings(self, stage: str | None = None) -> Standings:
-        """Return the standings of a stage, by default of the last one with results. Raise Error if there are none."""
+        """Return the standings of a stage, by default of the last stage with results.
+
+        Raise Error if no stage has this name, or if nothing has been played in this folder.
+        """
         with errors(), open_journal(self.folder) as journal:
             position = find_stage(journal, stage)
             text = "\n".join(by_bot(results_of(journal, position)).text())
@@ -79,5 +92,8 @@ class Tournament:
 
 
 def tournament(folder: str | PathLike[str]) -> Tournament:
-    """Return the tournament of a folder with a croupier.toml, for example one that `croupier new` has created."""
+    """Return the tournament of a folder with a croupier.toml, for example one that `croupier new` has created.
+
+    Raise Error if there is no such folder. A croupier.toml that is missing or wrong raises Error only in `run`.
+    """
     return Tournament(folder)
