@@ -1,4 +1,4 @@
-"""`croupier doctor --attack`: plays rogues, each with an honest bot, and checks their verdicts."""
+"""`croupier doctor --attack`: plays rogues (bots that attack the host), each with an honest bot, and checks their verdicts."""
 
 import contextlib
 import re
@@ -30,7 +30,7 @@ from host.submissions.intake import Intake
 from protocols.wire import Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
-"""Limits that no rogue reaches, even on a loaded machine, except those that its row of the gallery lowers."""
+"""Limits that no rogue reaches, even on a loaded machine, unless its row of the gallery has lower ones."""
 
 HOST_CPU_S = 5.0
 """Processor time that croupier itself may use to read and build one rogue. An honest bot takes less than a tenth of it."""
@@ -53,7 +53,7 @@ NO_BUDGET = ModelAccess(
 
 
 class Rogue(msgspec.Struct, frozen=True):
-    """A rogue: a bot that attacks the host, with its expected verdicts at one level. A row of gallery.toml, by its keys."""
+    """A rogue: a bot that attacks the host, with its expected verdicts at one level. Its fields are keys of gallery.toml."""
 
     name: str
     file: Path
@@ -78,9 +78,10 @@ class Rogue(msgspec.Struct, frozen=True):
 
     @contextlib.contextmanager
     def submitted(self) -> Iterator[Submission]:
-        """Load the rogue for the length of the block. One that must be made is taken in as `add` does it.
+        """Load the rogue for the length of the block.
 
-        Raise UserError if it is refused.
+        If its files must be generated first (`made`), load it through the intake, as `croupier add` does. Raise UserError if
+        it is refused.
         """
         changes = {"game": self.game} | self.spec_changes()
         if not self.made:
@@ -93,7 +94,7 @@ class Rogue(msgspec.Struct, frozen=True):
 
     @property
     def tries(self) -> str:
-        """What the rogue tries: the first sentence of its source."""
+        """Return what the rogue tries to do: the first sentence of its source."""
         sources = [self.file] if self.file.is_file() else sorted(self.file.iterdir())
         head = next(text for text in (source.read_text()[:600] for source in sources) if "Verdict:" in text)
         comment = re.sub(r"^#!.*\n", "", head).partition("Verdict:")[0]
@@ -133,7 +134,7 @@ class RogueOutcome(NamedTuple):
 
 
 async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[RogueOutcome]:
-    """Play rogues at a level, one after the other; return their verdicts."""
+    """Play rogues at a level, one after the other. Return their outcomes, in order."""
     source = sample_bots.sample(HONEST, sample_bots.ATTACKED_GAME)
     honest = (await build(load_submission(source).with_keys(game=sample_bots.ATTACKED_GAME), level))._replace(
         limits=AMPLE

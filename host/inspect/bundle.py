@@ -1,4 +1,4 @@
-"""Write and read bundles: one file with all that is needed to ask a question again elsewhere (docs/export.md)."""
+"""Write and read bundles: a bundle is one file with all data to ask a question again elsewhere (docs/export.md)."""
 
 import base64
 import gzip
@@ -44,11 +44,11 @@ MAX_LIMITS = Limits(
     increment=3600,
     retries=MAX_RETRIES,
 )
-"""The highest limits that a bundle can set. A bundle can come from anybody, so it must not set its own."""
+"""The highest limits that a bundle can set. A bundle can come from anybody, so it must not set higher limits."""
 
 
 class BundledQuestion(msgspec.Struct):
-    """One question of a bundle: the bytes that the bot was sent, the view they spell, and its answer."""
+    """One question of a bundle: the text that the bot was sent, the view that the text encodes, and the bot's answer."""
 
     table: int
     number: int
@@ -80,7 +80,7 @@ class Bundle(msgspec.Struct, rename={"format": "schema"}):
 
 
 def packed(repro: Repro) -> bytes:
-    """Return a repro as the bytes of a file, without any path of this machine."""
+    """Return the bytes of a bundle with this repro. They contain no path of this machine."""
     protocol = PROTOCOLS[repro.bot.protocol]
     described = repro.bot._replace(source="")._asdict() | {"limits": repro.bot.limits.by_name()}
     bundle = Bundle(
@@ -103,7 +103,7 @@ def packed(repro: Repro) -> bytes:
 
 
 def unpacked(path: Path, registry: Registry = CROUPIERS) -> Repro:
-    """Return the repro of a bundle. Raise UserError if the file is not a bundle."""
+    """Return the repro in a bundle. Raise UserError if the file cannot be read, or is not a bundle."""
     try:
         with gzip.open(path) as file:
             text = file.read(MAX_UNPACKED_BYTES + 1)

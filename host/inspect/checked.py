@@ -14,7 +14,10 @@ from protocols.wire import Fault, FaultKind
 
 
 def repro_of_check(bot: BuiltBot, game: Game, answers: ConformanceResult, piece: Evidence, level: Level) -> Repro:
-    """Return what is needed to ask the question of a fault of `check` again, after those that its process was asked before."""
+    """Return the data to ask the question of a fault that `check` has found again.
+
+    If the bot remembers earlier questions, the data has the questions that the same process was asked before.
+    """
     unasked = AnswerSample("", Question(1, 1, game.examples[0]), Fault(FaultKind.TIMEOUT), piece.wall)
     asked = [*answers.samples] or [unasked]
     at = next(
@@ -40,7 +43,7 @@ def repro_of_check(bot: BuiltBot, game: Game, answers: ConformanceResult, piece:
 
 
 def _since_start(samples: list[AnswerSample]) -> Iterator[AnswerSample]:
-    """Yield the questions to the process that is alive after them."""
+    """Yield the samples after the last fault that ended the process of the bot."""
     ends = [nth for nth, each in enumerate(samples, 1) if isinstance(each.answer, Fault) and each.answer.ends_process]
     yield from samples[ends[-1] if ends else 0 :]
 

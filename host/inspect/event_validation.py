@@ -56,7 +56,10 @@ def refusal(game: Game, what: str, where: str = "") -> UserError:
 
 @contextlib.contextmanager
 def blaming_game(game: Game, path: str) -> Iterator[None]:
-    """Replay a table. If an organiser's own game fails, raise UserError (exit code 3); else what the game has raised."""
+    """Replay a table in the block. If an organiser's own game fails, raise UserError (exit code 3).
+
+    If another game fails, raise the exception that the game has raised.
+    """
     try:
         yield
     except GameFailed as failed:
@@ -68,7 +71,7 @@ def blaming_game(game: Game, path: str) -> Iterator[None]:
 
 
 def guarded(game: Game, path: str, steps: Iterator[GameStep]) -> Iterator[GameStep]:
-    """Yield what a game's code yields, and run each step in `blaming_game`."""
+    """Yield the steps of a game's code. Run each step in `blaming_game`."""
     while True:
         with blaming_game(game, path):
             try:
@@ -95,7 +98,7 @@ def told(game: Game, path: str, event: str, facts: Mapping[str, Any], seats: int
 
 
 def is_drawn(event: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether the general table draws an event. One that lacks a fact is displayed in words."""
+    """Return whether the general table draws an event. An event that lacks a fact is displayed in words."""
     return event in PICTURE_FIELDS and all(facts.get(name) is not None for name in PICTURE_FIELDS[event])
 
 
@@ -144,7 +147,7 @@ def _fact(game: Game, where: str, name: str, fact: Any, seats: int) -> Any:
 
 
 def checked_value(game: Game, where: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON for every browser, with its texts escaped. Raise UserError if that is impossible."""
+    """Return a value as JSON values that every browser can represent, with escaped texts. Raise UserError if it has none."""
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
     if isinstance(value, str):

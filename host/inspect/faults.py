@@ -32,23 +32,23 @@ class RecordedFault(NamedTuple):
 
 
 class FaultGroup(NamedTuple):
-    """The faults of one kind of one bot, and the recorded evidence, in the order of play. Not every fault has evidence."""
+    """All faults of one kind of one bot, with the recorded evidence in the order of play. Not every fault has evidence."""
 
     bot: str
     kind: str
     total: int
     recorded: Sequence[RecordedFault] = ()
-    after: Mapping[str, int] = {}  # of `benched`: the faults that caused it, by kind
-    output: int = 0  # the most bytes of an answer of the bot; 0 if that is not known
+    after: Mapping[str, int] = {}  # for the kind `benched`: the number of faults that caused it, by kind
+    output: int = 0  # maximum bytes of an answer of the bot; 0 if that is not known
 
     @property
     def details(self) -> list[str]:
-        """The different details of the recorded faults."""
+        """Return the different details of the recorded faults, escaped."""
         details = dict.fromkeys(escape_control_chars(fault.evidence.detail) for fault in self.recorded)
         return [detail for detail in details if detail]
 
     def json(self) -> dict[str, Any]:
-        """Return the group as JSON keys: a time that was not measured is null.
+        """Return the group as JSON values, by key. A time that was not measured is None.
 
         A group without evidence has only its bot, kind and count.
         """
@@ -74,7 +74,7 @@ class FaultGroup(NamedTuple):
         }
 
     def text(self, option: str, *, verbose: bool) -> Iterator[str]:
-        """Yield the group as lines, with the evidence of its first recorded fault. `option` names another journal."""
+        """Yield the group as lines, with the evidence of its first recorded fault. `option` is that of `lines_of`."""
         details = f"  ({', '.join([after_faults(self.after)] if self.after else self.details)})"
         details = "" if details == "  ()" else details
         yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"
@@ -107,9 +107,9 @@ class FaultGroup(NamedTuple):
 def lines_of(
     groups: Sequence[FaultGroup], undecided: Sequence[UndecidedFixture], option: str, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield groups as lines, after a sentence about the fixtures that are missing because the game has failed.
+    """Yield groups as lines, after a sentence about the fixtures without a result.
 
-    `option` makes another command read the journal of the faults too; "" if it does so without one.
+    `option` is the option with which other commands read the journal of these faults; "" if they need none.
     """
     if undecided:
         yield missing_sentence([each.why for each in undecided])
@@ -120,9 +120,10 @@ def lines_of(
 
 
 def fault_groups(journal: Journal, bot: str = "", version: int = 0) -> list[FaultGroup]:
-    """Return the faults of a journal by bot and kind, the largest group first; a benching follows on its causes.
+    """Return the faults of a journal in one group for each bot and kind, the largest group first.
 
-    With a version of a bot, from 1, return the faults of that version, also in fixtures that no longer count.
+    A benching follows the faults that caused it. With a version of a bot, from 1, return the faults of that version, also in
+    fixtures that no longer count.
     """
     records = [record for _, record in (journal.played_by(bot, version) if version else journal.records())]
     if version:

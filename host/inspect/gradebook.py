@@ -28,13 +28,13 @@ from host.submissions.intake_log import REFUSED, IntakeRow, last_added, open_ref
 from protocols.wire import FaultKind
 
 NO_SUBMISSION, SEVERAL = "no submission", "several submissions"
-"""The status of a student without a bot, and of one to whom several bots may belong."""
+"""The status of a student without a bot, and of a student to whom several bots may belong."""
 
 
 class GradeRow(NamedTuple):
     """The grade of a bot, or a submission that was refused.
 
-    `code`, `why` and `cure` describe its problem: that of the intake, or else its first fault.
+    `code`, `why` and `cure` describe its problem: the problem that the intake found, otherwise its first fault.
     """
 
     bot: str
@@ -47,19 +47,19 @@ class GradeRow(NamedTuple):
     code: str = ""
     why: str = ""
     cure: str = ""
-    file: str = ""  # that was handed in
+    file: str = ""  # the file that was handed in
     first_fault: int | None = None  # the number of its first recorded fault
     refused_at: float | None = None  # in seconds since 1970
     marks: tuple[Mark, ...] = ()
 
     @property
     def entrant(self) -> Entrant:
-        """The bot as a roster can name it."""
+        """Return the bot, or the refused submission, with the texts by which a roster can name it."""
         return Entrant(self.bot, self.author, self.file, self.refused_at)
 
     @property
     def status_and_code(self) -> str:
-        """The status, with the code of a refusal."""
+        """Return the status, followed by the code if the submission was refused."""
         return f"{self.status} {self.code}" if self.status == REFUSED else self.status
 
     def cells(self) -> dict[str, str | int]:
@@ -94,36 +94,42 @@ class ClassList(NamedTuple):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many rows have each status, the most frequent first."""
+        """Return the number of rows by status, the most frequent status first."""
         return dict(Counter(row.status for row in self.rows).most_common())
 
 
 class Gradebook(NamedTuple):
-    """The grades of a stage, by the names of the bots, and the log of the intake."""
+    """The grades of a stage, sorted by the names of the bots, and the log of the intake."""
 
     rows: Sequence[GradeRow]
     intake: Sequence[IntakeRow]
 
     def row(self, bot: str) -> GradeRow | None:
-        """Return the row of a bot, or of the refused submission of this name."""
+        """Return the row of the bot, or of the refused submission, with this name; None if there is none."""
         return next((row for row in self.rows if row.bot == bot), None)
 
 
 def with_grades(positions: Sequence[Position], name: str | None) -> Position | None:
-    """Return the stage with this name, or the last one that gives grades. None if it gives none."""
+    """Return the position of the stage with this name, or of the last stage that gives grades if `name` is None.
+
+    Return None if no such stage gives grades.
+    """
     graded = [each for each in positions if name in (None, each.state.name) and gives_grades(each.config)]
     return graded[-1] if graded else None
 
 
 class FirstFault(NamedTuple):
-    """The first recorded fault of a bot in a stage: its number, and why it is one."""
+    """The first recorded fault of a bot in a stage: its number and its explanation."""
 
     id: int
     explanation: Problem
 
 
 def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow]) -> Gradebook:
-    """Return the grades of a stage. `intake` adds the submissions that were refused, or added too late to play."""
+    """Return the grades of a stage.
+
+    `intake` is the log of the intake. It adds submissions that were refused, and bots that were added too late to play.
+    """
     added, first = last_added(intake), first_faults(journal, position)
     rows = [_explained(row, added.get(row.bot), first.get(row.bot)) for row in grade_rows(position)]
     most = sum(mark.points for mark in kind_of(position.config).grades(position.config).values())  # type: ignore[misc]
@@ -138,9 +144,9 @@ def gradebook(journal: Journal, position: Position, intake: Sequence[IntakeRow])
 
 
 def class_lists(journal: Journal, bots: Path, roster: Roster | None = None) -> dict[str, ClassList]:
-    """Return the list of each stage that gives grades. The causes of faults are withheld while a stage runs.
+    """Return the class list of each stage that gives grades, by name of the stage.
 
-    `bots` is the folder with the log of the intake.
+    While a stage runs, the causes of faults are left out. `bots` is the folder with the log of the intake.
     """
     found, shown = dict[str, ClassList](), visible(journal).stages
     positions = [each for each in positions_of(journal) if gives_grades(each.config)]
@@ -160,14 +166,14 @@ def class_lists(journal: Journal, bots: Path, roster: Roster | None = None) -> d
 
 
 def grade_rows(position: Position) -> list[GradeRow]:
-    """Return the grades of the bots of a stage, by their names, without the causes of faults. Empty if it gives none."""
+    """Return the grades of a stage's bots, sorted by bot, without the causes of faults; [] if the stage gives no grades."""
     grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
     standings = {row.bot: row for row in position.standings.rows} if grades else {}
     return [_row(position, each, standings.get(each.bot)) for each in grades]
 
 
 def rows_of_students(rows: Sequence[GradeRow], roster: Roster) -> list[GradeRow]:
-    """Return the row of each student of a roster, in its order. A student without a bot has a row with the reason."""
+    """Return a row for each student, in the order of the roster. If a student has no bot, the row has the reason."""
     by_entrant = {row.entrant: row for row in rows}
     none = GradeRow("", "", NO_SUBMISSION, 0, max((row.most for row in rows), default=0))
     found = list[GradeRow]()
@@ -180,7 +186,7 @@ def rows_of_students(rows: Sequence[GradeRow], roster: Roster) -> list[GradeRow]
 
 
 def unmatched(rows: Sequence[GradeRow], roster: Roster) -> list[str]:
-    """Return a warning for each student that several bots suit, and one that names the bots that suit no student."""
+    """Return a warning for each student to whom several bots may belong, and one that names the bots of no student."""
     found = match(roster, [row.entrant for row in rows])
     lines = [
         f"{one_line(roster_name(student.row))} may be {' or '.join(one_line(each.bot) for each in student.candidates)}: "
@@ -202,7 +208,7 @@ def _row(position: Position, grade: Graded, standing: Row | None) -> GradeRow:
 
 
 def _explained(row: GradeRow, logged: IntakeRow | None, fault: FirstFault | None) -> GradeRow:
-    """Return a row with the file that was handed in, and its problem: that of the intake, or else its first fault."""
+    """Return a row with the file that was handed in, and its problem: that of the intake, otherwise its first fault."""
     if logged is not None:
         row = row._replace(file=logged.submission)
     if fault is not None:
@@ -229,13 +235,13 @@ def _status(position: Position, row: GradeRow, standing: Row | None) -> str:
 
 
 def questions(bot: str, records: Sequence[Record]) -> int:
-    """Return how many questions a bot had to answer, with those that it was not asked because it was benched."""
+    """Return how many questions a bot had to answer, including those that it was not asked because it was benched."""
     asked = sum(record.usage[bot].questions for record in records if bot in record.usage)
     return asked + count_faults(records)[bot, FaultKind.BENCHED]
 
 
 def first_faults(journal: Journal, position: Position) -> dict[str, FirstFault]:
-    """Return the first recorded fault of each bot in a stage."""
+    """Return the first recorded fault of each bot in a stage, by name of the bot."""
     found: dict[str, RecordedFault] = {}
     for group in fault_groups(journal):
         for fault in group.recorded:
@@ -256,21 +262,21 @@ def explained(game: Game, bot: RecordedBot, piece: Evidence) -> Problem:
 
 
 def no_grades(path: str, stage: str | None) -> UserError:
-    """Return the error of a stage, or a run, that gives no grades."""
+    """Return the error for a stage that gives no grades. If `stage` is None, no stage of the run gives grades."""
     what = "no stage of this run gives grades" if stage is None else f'stage "{stage}" gives no grades'
     return UserError([Problem("C017", path, what, hint="a gauntlet with [stage.grades] does: docs/grading.md")], 2)
 
 
 class Reason(NamedTuple):
-    """Why a bot has its points: its row, its faults by reference and kind, and its row in the log of the intake."""
+    """The explanation of a bot's points: its row, its faults, and its row in the log of the intake."""
 
     row: GradeRow
-    faults: Mapping[str, Mapping[str, int]]  # by reference and kind
-    asked: Mapping[str, int]  # questions by reference
+    faults: Mapping[str, Mapping[str, int]]  # by reference bot, then kind
+    asked: Mapping[str, int]  # number of questions by reference bot
     intake: IntakeRow | None
 
     def json(self) -> dict[str, Any]:
-        """Return the reason as JSON keys."""
+        """Return the reason as JSON values, by key."""
         intake = None if self.intake is None else self.intake._asdict()
         return self.row.json() | {"faults_by_reference": self.faults, "questions": self.asked, "intake": intake}
 
@@ -299,7 +305,7 @@ def _line(title: str, text: str) -> str:
 
 
 def reason(position: Position, row: GradeRow, intake: Sequence[IntakeRow]) -> Reason:
-    """Return why a bot has its points in a stage."""
+    """Return the explanation of a bot's points in a stage."""
     faults: dict[str, dict[str, int]] = {}
     asked = dict[str, int]()
     for mark in row.marks:

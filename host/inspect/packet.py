@@ -1,6 +1,7 @@
-"""Collects what the author of a bot may see of a tournament: its faults, its tables as seen from its seat, slow answers.
+"""Collects all data of a tournament that the author of a bot may see: its faults, its slow answers, and its tables.
 
-Nothing of another bot is in it but its name, and what the bot's own seat was shown.
+The tables are shown as the bot's seat saw them. The data has nothing about other bots except their names, and what the bot's
+own seat was shown.
 """
 
 from collections.abc import Iterator
@@ -21,10 +22,10 @@ SLOWEST = "slowest"
 
 
 class OwnDecision(NamedTuple):
-    """A decision of the bot with its evidence. Bytes are as the programs wrote them, where they are no text replaced."""
+    """A decision of the bot with its evidence. Texts are as the programs wrote them; bytes that are not UTF-8 are replaced."""
 
     where: str  # TABLE:N
-    kind: str  # of fault; or "slowest"
+    kind: str  # the kind of fault, or "slowest"
     detail: str
     question: str
     answer: str
@@ -32,7 +33,7 @@ class OwnDecision(NamedTuple):
     ended: str
     milliseconds: float
     computed_ms: float
-    time: str  # what the time was spent on, if it was late
+    time: str  # how the time was spent, in words; "" if nothing was measured
 
 
 class OwnTable(NamedTuple):
@@ -46,22 +47,22 @@ class OwnTable(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """All that the author of a bot may see."""
+    """All data of a tournament that the author of a bot may see."""
 
     tournament: str
     game: str
     bot: str
     sha256: str
-    tables: int  # that it has played
+    tables: int  # number of tables that the bot has played
     fault_counts: dict[str, int]
     faults: tuple[OwnDecision, ...]
     slowest: tuple[OwnDecision, ...]
     own_tables: tuple[OwnTable, ...]
-    left_out: str  # why some of its tables are not here; empty if all are
+    left_out: str  # why some of its tables are not in the packet; "" if all are
 
 
 def packet_of(journal: Journal, bot: str) -> Packet:
-    """Return what the author of a bot may see of a journal. Raise UserError if there is no such bot in it."""
+    """Return the packet for the author of a bot. Raise UserError (exit code 2) if the journal has no such bot."""
     bots = journal.bots()
     if bot not in bots:
         hint = f"bots here: {', '.join([*bots][:12])}"
@@ -114,7 +115,7 @@ def _text(written: bytes) -> str:
 
 
 def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[OwnTable], str]:
-    """Return the first tables of the bot as its seat saw them, and why others are not there."""
+    """Return the first tables of the bot as its seat saw them, and a text that says why others are left out."""
     root, running, found = known_root(journal), set[str](), list[OwnTable]()
     if root is None:
         return [], "The seed of the run is not known here, so tables cannot be shown."
@@ -134,7 +135,7 @@ def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[Own
 
 
 def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -> Iterator[OwnTable]:
-    """Yield the first tables of a fixture at which a bot sat."""
+    """Yield the first tables of a fixture at which a bot had a seat, at most `most` of them."""
     for table in load(journal, root, path):
         if most <= 0:
             return

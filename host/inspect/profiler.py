@@ -1,4 +1,4 @@
-"""Measure where the time of an answer goes: CPU, waiting for a core, or sleeping. Sample once per millisecond."""
+"""Measure how the time of an answer is spent: CPU, waiting for a core, or sleeping. Sample once per millisecond."""
 
 import time
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "s
 """What a process is doing, by the letter in /proc/PID/stat."""
 
 VERDICTS = ("computing", "the machine was busy", "waiting, not computing", "")
-"""What took most of the time, by the fields of a TimeBreakdown."""
+"""Texts for the use that took most of the time, in the order of the fields of a TimeBreakdown."""
 
 
 class Moment(NamedTuple):
@@ -32,7 +32,7 @@ class Moment(NamedTuple):
 
 
 class TimeBreakdown(NamedTuple):
-    """Where the seconds of an answer went. `unseen` are those after the last sample of a process that has ended."""
+    """The seconds of an answer by use. `unseen` are the seconds after the last sample of a process that has ended."""
 
     computing: float
     queued: float
@@ -41,7 +41,7 @@ class TimeBreakdown(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What took most of the time; empty if nothing did, or if the answer was too short."""
+        """Return the use that took more than half of the time; "" if none did, or if the answer was too short."""
         wall = sum(self)
         most, words = max(zip(self, VERDICTS, strict=True))
         return words if wall > SHORTEST_EXPLAINED_S and most > wall / 2 else ""
@@ -58,7 +58,7 @@ class Profile(NamedTuple):
     moments: tuple[Moment, ...] = ()
 
     def breakdown(self, wall: float, cpu: float) -> TimeBreakdown:
-        """Return where the `wall` seconds of the answer went. `cpu` is the CPU time of its process, as far as known."""
+        """Return how the `wall` seconds of the answer were spent. `cpu` is the CPU time of its process, as far as known."""
         computing = min(max(cpu, self.cpu) if self.fresh else self.cpu, wall)
         queued = min(self.queued, wall - computing)
         asleep = min(max(self.until - self.cpu - self.queued, 0.0), wall - computing - queued)
@@ -67,7 +67,7 @@ class Profile(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """What a process and its threads have used so far, in nanoseconds, and what it is doing."""
+    """The usage of a process and its threads so far, in nanoseconds, and the state of the process."""
 
     cpu: int = 0
     queued: int = 0
@@ -152,7 +152,7 @@ def _sample(process: psutil.Process) -> _Sample | None:
 
 @asynccontextmanager
 async def profiling(sandbox: Sandbox, process: BotProcess, table: int) -> AsyncIterator[Profiler]:
-    """Sample for the length of the block."""
+    """Sample the processes of a sandbox for the length of the block."""
     profiler = Profiler(sandbox, process, table)
 
     async def keep_sampling() -> None:

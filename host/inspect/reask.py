@@ -1,4 +1,4 @@
-"""Ask a bot recorded questions again: alone, in a sandbox of its own, with a time line of each answer."""
+"""Ask a bot recorded questions again: without other bots, in a sandbox of its own, with a time line of each answer."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -38,17 +38,19 @@ class Reply(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether the answer is the recorded one."""
+        """Whether the answer equals the recorded answer."""
         return self.now.answer == self.then.answer
 
     @property
     def time_breakdown(self) -> TimeBreakdown:
-        """Where the time of the answer went."""
+        """Return how the time of the answer was spent."""
         return self.profile.breakdown(self.now.wall, self.now.cpu)
 
 
 async def reask(bot: BuiltBot, repro: Repro, level: Level, models: "Replay | None" = None) -> list[Reply]:
-    """Ask a bot in a new process; return its replies. Raise UserError if the bot's sandbox fails.
+    """Ask a bot the questions of a repro in a new process. Return its replies to `repro.asked`, in order.
+
+    Raise UserError (exit code 6) if the bot's sandbox fails.
 
     A bot that asks models gets the recorded answers of `models`.
     """
@@ -115,6 +117,6 @@ def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Repl
 
 
 def asked_by_both(bots: Sequence[BuiltBot], repro: Repro, level: Level) -> tuple[list[Reply], list[Reply]]:
-    """Return the replies of two bots to the same questions."""
+    """Return the replies of two bots to the same questions: first those of the first bot, then those of the second."""
     one, other = (trio.run(reask, bot, repro, level) for bot in bots)
     return one, other

@@ -44,7 +44,7 @@ def known_seed(journal: Journal) -> bytes | None:
 
 
 def root_from(journal: Journal, published: bytes) -> bytes:
-    """Return what the cards of a run follow from, by its published seed. Raise UserError if that is another seed."""
+    """Return the root of a run's luck, given its published seed. Raise UserError (exit code 3) if the run has another seed."""
     hash_, sealed = commitment(published), journal.state().seed_sha256
     if hash_ != sealed:
         what = f"the run has another seed: the sha256 of this one is {hash_}, that of the run's seed is {sealed}"
@@ -60,7 +60,7 @@ def known_root(journal: Journal) -> bytes | None:
 
 
 def root_of(journal: Journal) -> bytes:
-    """Return what the cards of a run follow from. Raise UserError (exit code 3) if its seed cannot be read."""
+    """Return the root of a run's luck. Raise UserError (exit code 3) if the seed of the run cannot be read."""
     seed = known_root(journal)
     if seed is None:
         what = "its seed cannot be read: run/seed is missing, belongs to another run, or is not readable by this user"
@@ -93,7 +93,7 @@ class RecordedTable(NamedTuple):
     seed: bytes
     banks: Mapping[int, int] = MappingProxyType({})  # milliseconds left in a time bank, by number of the question
     notes: Mapping[int, str] = MappingProxyType({})  # of its bots, by number of the question
-    steps: tuple[Step, ...] | None = None  # its transcript, if its rules ran elsewhere
+    steps: tuple[Step, ...] | None = None  # its transcript, if its rules ran in another process
 
     def play(self, tell: Tell = None) -> "Table | ToldTable":
         """Play the table again, to its end.
@@ -106,7 +106,7 @@ class RecordedTable(NamedTuple):
             blame_game(self.game, failed)
 
     def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> "Table | ToldTable":
-        """Play the first answers of the table: from its transcript if there is one, otherwise by the rules.
+        """Return the table after its first answers: from its transcript if there is one, otherwise by the rules.
 
         Raise GameFailed if the game fails, AnswersDoNotFit if the transcript is damaged.
         """
@@ -119,23 +119,23 @@ class RecordedTable(NamedTuple):
         return begin_table(self.game, sitting.rules, sitting.shuffler(self.seed), answers, tell, sitting.path)
 
     def line(self, played: "Table | ToldTable") -> bytes:
-        """Return what identifies the table among tables that can repeat each other."""
+        """Return the line of the table, after it was played again (host/play/lines.py)."""
         if isinstance(played, Table):
             return line_of(self.sitting, played)
         return line_of_moves(self.sitting, played.moves)
 
     @property
     def seated(self) -> tuple[str, ...]:
-        """The bot at each seat. In a game for partners a bot has several seats."""
+        """Return the bot at each seat. In a game for partners a bot has several seats."""
         return self.sitting.seated(self.game)
 
     def decisions(self) -> Iterator[Decision]:
-        """Play the table again and yield its decisions in order. Raise AnswersDoNotFit if there are too many."""
+        """Play the table again and yield its decisions in order. Raise AnswersDoNotFit if there are too many answers."""
         yield from Replay(self)
 
 
 class AnswersDoNotFit(ValueError):
-    """Raised when the recorded answers are not those of this game with this seed."""
+    """Raised when the recorded answers do not fit this game with this seed."""
 
 
 class Replay:
@@ -180,12 +180,12 @@ class RecordedFixture:
 
     @property
     def answers(self) -> tuple[tuple[Answer, ...], ...]:
-        """The answers of all tables. Raise UserError (exit code 1) if they are damaged."""
+        """Return the answers of all tables. Raise UserError (exit code 1) if they are damaged."""
         return self._noted[0]
 
     @cached_property
     def _noted(self) -> tuple[tuple[tuple[Answer, ...], ...], NotesByTable]:
-        """The answers of all tables, and the notes beside them."""
+        """Return the answers of all tables, and the notes by table number, then question number, both from 1."""
         try:
             answers, notes = unpack_noted(self.record.answers, UnpackedLimits.of(self.record).answers)
             return tuple(map(tuple, answers)), notes
@@ -194,7 +194,7 @@ class RecordedFixture:
 
     @cached_property
     def transcripts(self) -> tuple[bytes, ...] | None:
-        """What each table has said, if its rules ran elsewhere. Raise UserError (exit code 1) if that is damaged."""
+        """Return the transcript of each table; None if the record has none. Raise UserError (exit code 1) if damaged."""
         if not self.record.transcript:
             return None
         try:
@@ -204,7 +204,7 @@ class RecordedFixture:
 
     @cached_property
     def _banks(self) -> Mapping[int, Mapping[int, int]]:
-        """What was left in time banks, in milliseconds, by table and number of the question."""
+        """Return the milliseconds left in time banks, by number of the table, then of the question."""
         banks: defaultdict[int, dict[int, int]] = defaultdict(dict)
         for table, number, left in self.record.banks:
             banks[table][number] = left
@@ -236,7 +236,7 @@ class RecordedFixture:
 
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
-        """Raise UserError if the block finds that the answers do not fit the rules, or if an organiser's own game fails."""
+        """Raise UserError if the answers turn out not to fit the rules in the block, or if the game fails."""
         try:
             yield
         except AnswersDoNotFit as differs:
@@ -257,7 +257,7 @@ class RecordedFixture:
 def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = None) -> RecordedFixture:
     """Return a recorded fixture. Raise UserError if it has not been played, or if the journal does not fit the rules.
 
-    With its number in the journal it is found also if it no longer counts.
+    With `number`, its number in the journal, find it even if it no longer counts.
     """
     try:
         fixture, record = journal.fixture(path, number), journal.full_record(path, number)

@@ -27,7 +27,7 @@ SENTENCES = {
     "say": "{seat}: “{text}”",
     "turn": "it is the turn of {seat}",
 }
-"""The events of the general table in words, if they have these facts and no others."""
+"""Sentences for events that the general table of a page draws. They are used for events with exactly these facts."""
 PUBLIC_EVENTS = frozenset(SENTENCES) - {"deal", "pass"}
 """The events of the general table that every seat sees."""
 HIDDEN = "(hidden)"
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
     @property
     def twice(self) -> bool:
-        """Whether the game itself has told this event, under a name that croupier uses too (`ask`, `table.end`)."""
+        """Whether the game itself has reported this event under a name that croupier also uses (`ask`, `table.end`)."""
         return (self.ev == "ask" and "q" not in self.facts) or (self.ev == "table.end" and "scores" not in self.facts)
 
 
@@ -101,17 +101,17 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
 
 
 def by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
-    """Return the score of the bot at each seat. Partners have one score."""
+    """Return the score of the bot at each seat. Partners have the same score."""
     if recorded.game.sides is None:
         return list(scores)
     return [scores[place.bot] for place in recorded.game.places(recorded.sitting.rules)]
 
 
 def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) -> Iterator[Event]:
-    """Yield what one seat could observe: its own questions, the answers, and what lies open on the table.
+    """Yield the events that one seat could observe: its own questions, the answers, and the public events of the table.
 
-    Its questions contain all that it may see. The answers of the others to questions that were asked at the same time
-    are hidden; all their answers are hidden if the game has `secret_answers`. The notes of the others are always hidden.
+    The questions of a seat contain everything that it may see. The answers of other seats are hidden if several questions were
+    asked at the same time, or if the game has `secret_answers`. The notes of other seats are always hidden.
     """
     open_questions, together = 0, False
     for event in happened:
@@ -137,9 +137,9 @@ def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) 
 def as_text(
     happened: Iterable[Event], bots: tuple[str, ...], evidence: list[Evidence], stderr: Mapping[int, str] | None = None
 ) -> Iterator[str]:
-    """Yield a table as lines of text. A fault is followed by what the bot wrote.
+    """Yield a table as lines of text. The output of the bot follows each fault.
 
-    `stderr` is what the bots wrote to standard error at any question, by its number, if that has been stored.
+    `stderr` is the text that the bots wrote to standard error, by number of the question, if it has been stored.
     """
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
@@ -185,7 +185,7 @@ def _spelled_inside(fact: Any, game: Game) -> Any:
 
 
 def _written(piece: Evidence) -> str:
-    """Return what a bot wrote, on one line."""
+    """Return the recorded output of a bot on one line, cut to 200 characters."""
     return one_line(piece.raw.decode(errors="replace").strip())[:200]
 
 

@@ -1,4 +1,4 @@
-"""Collect what is needed to ask a recorded question again: the bot's limits and seed, this and earlier questions."""
+"""Collect the data to ask a recorded question again: the bot's limits and seed, this question and earlier questions."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -18,7 +18,7 @@ History = Literal["none", "table", "fixture"]
 
 
 class Target(NamedTuple):
-    """The questions to ask again at one table: the one with this number, or with number 0 all those of the bot."""
+    """The questions to ask again at one table: the question with this number. If it is 0, all questions of the bot."""
 
     fixture: str
     nth: int  # of the table in its fixture, from 0; -1 is the last
@@ -28,7 +28,7 @@ class Target(NamedTuple):
 
 
 class Repro(NamedTuple):
-    """What is needed to ask recorded questions again: first those of `before`, then those of `asked`."""
+    """The data to ask recorded questions again: first the questions of `before`, then those of `asked`."""
 
     game: Game
     rules: Any
@@ -46,7 +46,10 @@ class Repro(NamedTuple):
 
 
 def repro_of(journal: Journal, target: Target) -> Repro:
-    """Return the target's questions, alone. Raise UserError if there are none, or if the journal cannot be read."""
+    """Return the data to ask the target's questions, without earlier questions.
+
+    Raise UserError if there are no such questions, or if the journal cannot be read.
+    """
     recorded = load_fixture(journal, root_of(journal), target.fixture, target.played)
     table = recorded.table(target.nth)
     bots, players = table.seated, table.sitting.players(table.game)
@@ -72,8 +75,8 @@ def repro_of(journal: Journal, target: Target) -> Repro:
 def with_history(journal: Journal, repro: Repro) -> Repro:
     """Return a repro with the earlier questions that the same process was asked before.
 
-    A bot that plays one table at a time gets its whole fixture up to there. For any other bot the order in which its
-    tables came is not recorded, so it gets the earlier questions of the same table.
+    A bot that plays one table at a time gets all earlier questions of the fixture, if its process or its state file lives so
+    long. For any other bot the order of its tables is not recorded, so it gets the earlier questions of the same table.
     """
     bot, first = repro.bot, repro.asked[0]
     if not bot.remembers:
@@ -111,7 +114,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, p
 
 
 def _asked_of(recorded: RecordedFixture, player: str, tables: range) -> Iterator[Decision]:
-    """Yield the questions of a process at some tables. Skip those after it was benched: they were not sent."""
+    """Yield the questions of a process at some tables. Skip questions after it was benched, which were not sent."""
     for nth in tables:
         players = recorded.players(nth)
         if player in players:

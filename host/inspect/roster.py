@@ -11,7 +11,7 @@ from host.base.sheet import Sheet, read_sheet
 from host.submissions.intake_log import file_stem
 
 MIN_TOKEN_CHARS = 3
-"""Fewest characters of an id that is searched for inside the name of a file."""
+"""Minimum number of characters of an id or e-mail address that is searched for inside another text, such as a file name."""
 
 TITLES: Mapping[str, str] = {
     "first": "firstname givenname forename vorname",
@@ -23,7 +23,8 @@ TITLES: Mapping[str, str] = {
     "file": "file filename submission submissionfile",
     "bot": "bot botname",
 }
-"""What a column of a roster has, by its title in small letters without blanks and signs."""
+"""The possible titles of a column in a roster, by meaning of the column. Titles are in small letters, without blanks and
+signs. A blank separates two titles."""
 
 MEANINGS = {title: meaning for meaning, titles in TITLES.items() for title in titles.split()}
 
@@ -38,7 +39,7 @@ class Roster(NamedTuple):
 
 
 class Entrant(NamedTuple):
-    """A bot, or a submission that was refused, as a roster can name it."""
+    """A bot, or a refused submission, with the texts by which a roster can name it."""
 
     bot: str
     author: str = ""
@@ -47,15 +48,15 @@ class Entrant(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A student, with the entrant found; otherwise with the reason why there is none."""
+    """A student, with the entrant that belongs to the student. `entrant` is None if none does, or if it is not clear which."""
 
     row: Mapping[str, str]
     entrant: Entrant | None
-    candidates: Sequence[Entrant] = ()  # if there are several
+    candidates: Sequence[Entrant] = ()  # the entrants that may belong to the student, if it is not clear which one does
 
 
 class Matches(NamedTuple):
-    """The students of a roster in its order, and the entrants that belong to no student."""
+    """The students in the order of the roster, and the entrants that suit no student."""
 
     students: Sequence[Match]
     others: Sequence[Entrant]
@@ -84,9 +85,9 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
     """Find the bot of each student.
 
     A column `bot`, or `file` with the name of the file that was handed in, decides. Otherwise the name, the id or the
-    address of a student must be the bot's author, its name or the name of its file; or else be a part of one of them, as
-    in the names that learning platforms give to files. A bot that suits two students belongs to neither. What was refused
-    does not compete with what was accepted.
+    e-mail address of a student must equal the bot's author, its name or the name of its file. If nothing is equal, it must be
+    a part of one of them, as in the names that learning platforms give to files. A bot that suits two students belongs to
+    neither. A student gets a refused submission only if no accepted one suits.
     """
     suiting = [_suiting(row, entrants) for row in roster.rows]
     named = {entrant for some in suiting for entrant in some}
@@ -103,13 +104,16 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
 
 
 def _in_force(suiting: Sequence[Entrant]) -> Sequence[Entrant]:
-    """Return what was accepted of several submissions of a student; if nothing was, the one that was refused last."""
+    """Return the accepted submissions of a student. If there are none, return only the one that was refused last."""
     accepted = [each for each in suiting if each.refused_at is None]
     return accepted or sorted(suiting, key=lambda each: each.refused_at or 0.0)[-1:]
 
 
 def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Return the entrants that suit a student: of the accepted ones those that suit best, and so of the refused ones."""
+    """Return the entrants that suit a student: the best among the accepted ones, and the best among the refused ones.
+
+    If the roster names the bot or the file of the student, return only the entrants with this name or file.
+    """
     given: dict[str, list[str]] = {}
     for title, text in row.items():
         if (meaning := _meaning(title)) and text.strip():
@@ -128,7 +132,10 @@ def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entran
 
 
 def _called_as(given: Mapping[str, Sequence[str]], entrants: Sequence[Entrant]) -> Sequence[Entrant]:
-    """Return the entrants that are called as a student; if there are none, those in which a name of the student is a part."""
+    """Return the entrants with a text that equals a name, the id or the address of a student.
+
+    If there are none, return those with a text that contains one of them. `given` has the texts about the student by meaning.
+    """
     names = [
         *given.get("name", ()),
         *(" ".join(pair) for pair in zip(given.get("first", ()), given.get("last", ()), strict=False)),
@@ -146,7 +153,7 @@ def _called_as(given: Mapping[str, Sequence[str]], entrants: Sequence[Entrant]) 
 
 
 def _inside(part: Sequence[str], entrant: Entrant) -> bool:
-    """Return whether words are successive words of what names an entrant, or of the folder in which its file lay."""
+    """Return whether words follow one another in a text that names an entrant, or in the name of its file's folder."""
     folder = Path(entrant.file).parent.name
     for text in (*_texts(entrant), folder):
         words = _words(text)
@@ -182,7 +189,7 @@ def _key(text: str) -> str:
 
 
 def roster_name(row: Mapping[str, str]) -> str:
-    """Return what a person calls a student: the name, otherwise the first column that names students."""
+    """Return a name of a student for people: the name, otherwise the text of the first column that names students."""
     given = {_meaning(title): text for title, text in reversed([*row.items()]) if _meaning(title)}
     both = " ".join(filter(None, [given.get("first"), given.get("last")]))
     return given.get("name") or both or next(iter(given.values()), "")

@@ -1,6 +1,6 @@
-"""Plays tables of an organiser's own game in the process of a command, which a parent watches (host/cli/guard.py).
+"""Plays tables of an organiser's own game in the process of a command, which its parent process watches (host/cli/guard.py).
 
-The rules may end the process or never return. Shared memory tells the parent which table they are computing.
+The rules may end the process or never return. Shared memory shows the parent process which table the rules are computing.
 """
 
 import mmap
@@ -14,13 +14,13 @@ from host.games.luck import Shuffler
 from host.rules.catalogue import ref_of
 from protocols.wire import Answer
 
-_HEAD, _BYTES = struct.Struct("=QQ"), 4096  # calls of the rules so far, whether they compute; then what the parent says
+_HEAD, _BYTES = struct.Struct("=QQ"), 4096  # number of calls of the rules, whether they compute; then a text
 
 _T = TypeVar("_T")
 
 
 class Place(NamedTuple):
-    """What the rules are computing: a number that each call changes, 0 if they compute nothing; and the table, in words."""
+    """The present computation of the rules: the number of the call, 0 if the rules compute nothing; and the table, in words."""
 
     number: int
     table: str
@@ -34,7 +34,10 @@ class RulesPlace:
         self._calls = 0
 
     def run(self, table: str, rules: Callable[..., _T], *values: Any) -> _T:
-        """Call rules of a table, and return what they return. Meanwhile the parent process can read that rules are running."""
+        """Call the rules of a table with `values`, and return their result.
+
+        During the call, the parent process can read that rules are running, and `table`, which describes the table in words.
+        """
         self._calls += 1
         name = table.encode()[: _BYTES - _HEAD.size]
         self._memory[_HEAD.size : _HEAD.size + len(name) + 1] = name + b"\0"
@@ -45,17 +48,18 @@ class RulesPlace:
             _HEAD.pack_into(self._memory, 0, self._calls, 0)
 
     def read(self) -> Place:
-        """Return what the rules are computing now, or computed when they ended their process."""
+        """Return the present computation of the rules, or the last one if the rules have ended their process."""
         calls, computing = _HEAD.unpack_from(self._memory)
         return Place(calls * computing, self._memory[_HEAD.size :].partition(b"\0")[0].decode(errors="replace"))
 
 
 COMMAND_PLACE: ContextVar[RulesPlace | None] = ContextVar("COMMAND_PLACE", default=None)
-"""That of a command that plays tables again in its own process, a child of one that waits for it."""
+"""The shared memory of a command that plays tables again in its own process, while its parent process waits. None in any
+other process."""
 
 
 class WatchedTable(Table):
-    """A table of a command, whose parent sees while its rules compute."""
+    """A table of a command. The parent process of the command sees when the rules of the table compute."""
 
     __slots__ = ("_place", "_where")
 
@@ -65,12 +69,15 @@ class WatchedTable(Table):
         place.run(where, super().__init__, *table)
 
     def answer(self, answer: Answer) -> bool:
-        """Answer the next question, as any table."""
+        """Answer the next question, as `Table.answer` does."""
         return self._place.run(self._where, super().answer, answer)
 
 
 def begin_table(game: Game, rules: Any, luck: Shuffler, answers: Iterable[Answer], tell: Tell, name: str) -> Table:
-    """Return a table, with the arguments of `Table`. If an organiser's rules end the process, its parent says so."""
+    """Return a new table. The arguments are those of `Table`.
+
+    If an organiser's rules end the process, the parent process of the command reports it.
+    """
     place, said = COMMAND_PLACE.get(), ref_of(game).said
     if place is None or not said:
         return Table(game, rules, luck, answers, tell, name)

@@ -1,4 +1,4 @@
-"""Plays recorded answers again through the program that knows the rules, and compares what it says with the transcript."""
+"""Plays recorded answers again through the program with the rules, and compares its steps with the recorded transcript."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -22,7 +22,7 @@ from protocols.wire import Answer
 
 
 def prepared_game(journal: Journal) -> Game | None:
-    """Build the referee of a run, and return its game; None if it has none, or if that is not possible here.
+    """Build the referee of a run, and return its game. Return None if it has no referee, or if none can be built here.
 
     Raise UserError (exit code 5) if the run was played with another referee than the one that is here.
     """
@@ -43,11 +43,11 @@ def prepared_game(journal: Journal) -> Game | None:
 
 
 class ForeignTables(NamedTuple):
-    """Tables of a fixture whose rules ran elsewhere: which of them to play again, from 0."""
+    """Tables to play again, in a fixture whose rules ran in another process."""
 
     path: str
     number: int  # of the fixture in the journal
-    chosen: Sequence[int]
+    chosen: Sequence[int]  # indexes of the tables, from 0
 
 
 NOT_HERE = "the game's program cannot be run here"
@@ -58,11 +58,11 @@ class Replayed(NamedTuple):
 
     differences: Sequence[str] = ()
     only_told: int = 0  # tables that could not be played again
-    reason: str = ""  # why the first of them could not
+    reason: str = ""  # why the first of these tables could not be played again
 
 
 class SourceReplay(NamedTuple):
-    """What is needed to play tables of a journal again: also the game, whose program is built, and a sandbox level."""
+    """Plays tables of a journal again. `game` has its program built. `level` is the sandbox level of this program."""
 
     journal: Journal
     seed: bytes
@@ -70,10 +70,10 @@ class SourceReplay(NamedTuple):
     level: Level
 
     def play(self, fixtures: Sequence[ForeignTables]) -> Replayed:
-        """Play the answers of tables again, and return where the program says something else than it did.
+        """Play the answers of tables again, and return the differences between the program and the transcripts.
 
-        A program that cannot begin a table here, or that has too little memory or time, proves nothing about the journal.
-        Raise UserError (exit code 6) if no sandbox can be made here.
+        A program that cannot begin a table here, or that has too little memory or time, proves nothing about the journal. Its
+        tables are counted in `only_told`. Raise UserError (exit code 6) if no sandbox can be made here.
         """
         if open_source := source_of(self.game):
             return trio.run(self._play, fixtures, open_source)
@@ -100,7 +100,7 @@ class SourceReplay(NamedTuple):
 
 
 async def _compare(source: SteadySource, tables: Iterable[RecordedTable]) -> list[str]:
-    """Play tables again, as many at a time as the source holds. Return a sentence about each that differs."""
+    """Play tables again, as many at the same time as the source holds. Return a sentence about each table that differs."""
     waiting, playing, found = iter(tables), list[_Again](), list[str]()
     while True:
         room = source.room
@@ -121,7 +121,7 @@ async def _compare(source: SteadySource, tables: Iterable[RecordedTable]) -> lis
 
 
 class _Again:
-    """A table that is played again: its recorded steps and answers that are left."""
+    """A table that is played again, with its remaining recorded steps and answers."""
 
     def __init__(self, table: RecordedTable, source: SteadySource) -> None:
         self.path, self.again = table.sitting.path, source.table(table.sitting, table.seed, table.seated)
@@ -132,6 +132,6 @@ class _Again:
         return [next(self._answers) for _ in self.again.last.requests]
 
     def is_as_recorded(self) -> bool:
-        """Return whether the last step is the next recorded one."""
+        """Return whether the last step equals the next recorded step. Each call takes one recorded step."""
         recorded = next(self._steps, None)
         return recorded is not None and are_same(encode_step(self.again.last), encode_step(recorded))

@@ -11,7 +11,10 @@ from host.stages import Registry
 
 
 def find_table(journals: Sequence[Path], registry: Registry, name: str) -> TableLocation | None:
-    """Find a table by name, or the `last` one played. The bots in the name may be in any order. None: there is none."""
+    """Return the place of the table with this name; None if there is none. The name `last` means the last table played.
+
+    The bots in the name may be in any order. The first journal that has such a table counts.
+    """
     name = with_sorted_bots(name)
     for path in journals:
         with reading(path, registry) as journal:
@@ -24,7 +27,7 @@ def find_table(journals: Sequence[Path], registry: Registry, name: str) -> Table
 
 
 def example_names(journals: Sequence[Path], registry: Registry) -> Iterator[str]:
-    """Yield the name of the first table of each group of fixtures."""
+    """Yield the name of the first table of each group of fixtures (`FixtureId.group`) in each journal."""
     for place in journals:
         with reading(place, registry) as journal:
             groups = {group_of(path): path for path in sorted(journal.paths(), reverse=True)}

@@ -31,7 +31,7 @@ KEPT = 1000  # characters of an answer, and of standard error, in the evidence o
 
 
 class TableRef(NamedTuple):
-    """The place of a table in a journal, and why somebody might want to see it."""
+    """The place of a table in a journal, and the reason to show it to somebody."""
 
     name: str
     fixture: str
@@ -46,21 +46,21 @@ class ReplayedTable(NamedTuple):
     """A table that was replayed from its journal."""
 
     game: Game
-    sitting: TableSetup  # with the bot at each seat: in a game for partners a bot has several
+    sitting: TableSetup  # with the bot at each seat. In a game for partners a bot has several seats
     events: list[Event]
     evidence: list[Evidence]
     times: Mapping[int, tuple[int, int]] = {}  # wall and CPU time of decisions in microseconds, by number, if recorded
 
     @property
     def bots(self) -> list[str]:
-        """The bots by seat, with control characters escaped."""
+        """Return the names of the bots by seat, with control characters escaped."""
         return [one_line(bot) for bot in self.sitting.bots]
 
 
 class TableLocation(NamedTuple):
-    """The position of a table: its journal, its fixture, and its number in the fixture from 0; -1 is the last.
+    """The place of a table: its journal, its fixture, and its index `nth` in the fixture, from 0; -1 is the last table.
 
-    With `spoilers` it is shown even if it is still secret.
+    With `spoilers` the table is shown even if it is still secret.
     """
 
     journal: Path
@@ -71,7 +71,7 @@ class TableLocation(NamedTuple):
 
 
 class ShownFixture(NamedTuple):
-    """A recorded fixture, as far as it may be shown. If it is `limited`, its stage is still running."""
+    """A recorded fixture, as far as spectators may see it. If it is `limited`, its stage is still running."""
 
     recorded: RecordedFixture
     number: int  # in the journal
@@ -79,7 +79,7 @@ class ShownFixture(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The name of the fixture."""
+        """Return the name of the fixture. While its stage runs, the name has only its number in the journal."""
         return f"fixture {self.number}" if self.limited else self.recorded.fixture.path
 
     def name(self, nth: int) -> str:
@@ -90,7 +90,10 @@ class ShownFixture(NamedTuple):
         return sittings[nth].path
 
     def table(self, nth: int) -> RecordedTable:
-        """Return the nth table, from 0; -1 is the last. If it is limited, what bots write besides moves is left out."""
+        """Return the nth table, from 0; -1 is the last.
+
+        If the fixture is limited, leave out all texts of bots except moves: details of faults, and notes.
+        """
         table = self.recorded.table(nth)
         return table._replace(answers=tuple(map(_without_detail, table.answers)), notes={}) if self.limited else table
 
@@ -100,9 +103,9 @@ def _without_detail(answer: Answer) -> Answer:
 
 
 def shown_fixture(journal: Journal, seed: bytes, path: str, spoilers: bool = False) -> ShownFixture:
-    """Return a fixture as far as spectators may see it. Raise UserError (exit code 5) if they may not.
+    """Return a fixture as far as spectators may see it. Raise UserError (exit code 5) if they may not see it yet.
 
-    Everything that shows tables gets them from here.
+    All code that shows tables gets them from this function.
     """
     recorded, place, shown = load_fixture(journal, seed, path), journal.place_of(path), visible(journal, spoilers)
     assert place is not None  # it has been loaded
@@ -114,7 +117,10 @@ def shown_fixture(journal: Journal, seed: bytes, path: str, spoilers: bool = Fal
 
 
 def shown_name(journal: Journal, shown: Visible, stage: StageConfig, path: str, nth: int) -> str:
-    """Return the name of a table of a fixture: its own, or while its stage runs the one that spectators use."""
+    """Return the name under which spectators see the nth table of a fixture, from 0.
+
+    It is `running_name` while the stage runs, and then the table's own name.
+    """
     if stage.name in shown.stages:
         return table_of(stage, path, nth + 1)
     place = journal.place_of(path)
@@ -122,9 +128,10 @@ def shown_name(journal: Journal, shown: Visible, stage: StageConfig, path: str, 
 
 
 def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None:
-    """Return the place of the table with this name; None if there is none. Its stage, or its stage and round, may be missing.
+    """Return the place of the table with this name; None if there is none.
 
-    While its stage runs a table has no name but `running_name`. Raise UserError (exit code 5) for its own name.
+    The name may be without the stage, or without the stage and the round. While a stage runs, the only name of its tables is
+    `running_name`; raise UserError (exit code 5) for a table's own name, unless `spoilers` is set.
     """
     if (place := named_while_running(journal, name)) is not None:
         return place
@@ -150,7 +157,7 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
 
 
 def named_while_running(journal: Journal, name: str) -> TableRef | None:
-    """Return the place of a table by the name that it had, or has, while its stage runs."""
+    """Return the place of the table with this `running_name`; None if there is none. Its stage may have ended."""
     match = RUNNING_NAME.fullmatch(name)
     path = match and journal.path_of(int(match[1]))
     if not match or not path or running_name(path, int(match[1]), int(match[2])) != name:
@@ -162,7 +169,7 @@ def named_while_running(journal: Journal, name: str) -> TableRef | None:
 def load(
     journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None, spoilers: bool = False
 ) -> Iterator[ReplayedTable]:
-    """Replay tables of a fixture, all if `wanted` is None, as far as spectators may see them.
+    """Replay tables of a fixture, as far as spectators may see them. `wanted` has their indexes, from 0; None means all.
 
     Raise UserError if the journal does not fit the rules, or if its stage is running and its tables are still secret.
     """
@@ -190,7 +197,7 @@ def load(
 
 
 def retitled(table: ReplayedTable, path: str, bots: tuple[str, ...]) -> ReplayedTable:
-    """Return a replayed table under another name, with other names of bots. Its cards stay those of its real name."""
+    """Return a replayed table with another name and with other names of its bots. Its cards do not change."""
     happened = [
         Event(ev, facts | {"table": path, "bots": list(bots)}) if ev == "table.start" else Event(ev, facts)
         for ev, facts in table.events
@@ -206,7 +213,7 @@ def load_table(location: TableLocation) -> ReplayedTable:
 
 
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
-    """Return what one seat saw of a table."""
+    """Return a table that has only the events that one seat could observe, and the evidence of its own decisions."""
     asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
     secret = table.game.display.secret_answers
     own = [piece for piece in table.evidence if piece.number in asked]
@@ -214,9 +221,10 @@ def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
 
 
 def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
-    """Return what the author of the bot at a seat may see of a table: what the seat saw, and times of its own decisions.
+    """Return a table that has only what the author of the bot at a seat may see.
 
-    Of a fault of another bot it has only the kind, because a detail may quote its output.
+    This is what the seat saw (`as_seen_by`), and the times of the seat's own decisions. A fault of another bot has only its
+    kind, because the detail may quote the output of that bot.
     """
     seen = as_seen_by(table, seat)
     own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
@@ -225,7 +233,7 @@ def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
 
 
 def _kind_of_fault(facts: Mapping[str, Any], seat: int) -> dict[str, str]:
-    """Return the answer of an event without its detail, if it is a fault of another seat."""
+    """Return {"a": the kind of fault} if an event is a fault of another seat, otherwise {}."""
     answer = facts.get("a")
     if facts.get("seat") == seat or not isinstance(answer, str) or not answer.startswith("("):
         return {}
@@ -236,7 +244,10 @@ def _kind_of_fault(facts: Mapping[str, Any], seat: int) -> dict[str, str]:
 
 
 def to_json(table: ReplayedTable) -> dict[str, Any]:
-    """Return a table for the casino. A question and its answer are one row, `turn`. Omit what the page computes itself."""
+    """Return a table as JSON values for the casino of a page.
+
+    A question and its answer are one row, `turn`. Facts that the page computes itself are left out.
+    """
     shapes: list[list[str]] = []
     rows: list[list[Any]] = []
     questions: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Plays a recorded table again from its transcript. It runs no rules: what the table says was recorded."""
+"""Plays a recorded table again from its transcript. It runs no rules: the transcript has all questions and events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from protocols.wire import Answer, Move
 
 
 class ToldTable:
-    """A table whose rules run elsewhere, as its transcript tells it. It is used as a `Table` (host/games/engine.py)."""
+    """A table whose rules ran in another process, played from its transcript. It is used as a `Table` (host/games/engine.py)."""
 
     def __init__(self, steps: Sequence[Step], answers: Iterable[Answer] = (), tell: Tell = None) -> None:
         """Raise ValueError if the transcript is not that of a whole table."""
@@ -27,17 +27,17 @@ class ToldTable:
 
     @property
     def open(self) -> tuple[Request, ...]:
-        """The questions without an answer, in the order in which they are answered."""
+        """Return the questions without an answer, in the order in which they are answered."""
         return self._steps[self._step].requests[self._given :]
 
     @property
     def request(self) -> Request | None:
-        """The next question; None if the table is over."""
+        """Return the next question; None if the table is over."""
         return next(iter(self.open), None)
 
     @property
     def limit(self) -> float | None:
-        """The seconds for the answer to the next question, if the game has set a limit."""
+        """Return the seconds for the answer to the next question; None if the game has not set a limit."""
         limits = self._steps[self._step].limits
         return limits[self._given] if self._given < len(limits) else None
 
@@ -59,7 +59,7 @@ class ToldTable:
         return fair
 
     def _go_on(self) -> None:
-        """Go to the next step, and report what happened before its questions."""
+        """Go to the next step, and report its events."""
         self._step, self._given = self._step + 1, 0
         step = self._steps[self._step]
         if self._tell is not None:

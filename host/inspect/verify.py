@@ -36,7 +36,7 @@ from protocols.wire import Fault, FaultKind
 
 BENCHED = Fault(FaultKind.BENCHED)
 UNASKED = (BENCHED, Fault(FaultKind.CRASH))
-"""The answers of a bot that was benched, or that has lost its sandbox before it was asked."""
+"""The answers that are recorded for a bot that was benched, or that had lost its sandbox before it was asked."""
 
 
 CHANGED_LATER = "it was changed after it was sealed"
@@ -54,7 +54,7 @@ class Audit(NamedTuple):
     why_told: str = ""
     undecided: int = 0  # fixtures without a result
     reduced: int = 0  # fixtures whose answers have been removed: their seals and results were checked
-    cause: str = ""  # what kept the undecided fixtures from a result, in words
+    cause: str = ""  # why the undecided fixtures have no result, in words
 
 
 def only_told_text(tables: int, reason: str) -> str:
@@ -69,13 +69,13 @@ def verify(
     seed: bytes | None = None,
     prepared: Game | None = None,
 ) -> Audit:
-    """Play the recorded answers through the rules again; return where the journal differs from the outcome.
+    """Play the recorded answers through the rules again. Return the differences between the journal and the outcome.
 
-    With a `share` below 1 only that share of the tables, drawn at random, is played. The `published` seal must be that of
-    an entry of the chain: a journal that was cut off, or changed and sealed again, does not have it. `seed` is the one that
-    the organiser has published; None: the one in the folder. `prepared` is the game with its built referee, if it has one
-    (see `prepared_game`); without it the tables are checked by their transcripts. Raise UserError if the journal or its
-    seed cannot be read, or if the run has another seed.
+    With a `share` below 1 only that share of the tables, drawn at random, is played. `published` must be the seal of an
+    entry of the chain: a journal that was cut off, or changed and sealed again, does not have this seal. `seed` is the seed
+    that the organiser has published; None means the seed in the folder. `prepared` is the game with its built referee, if
+    it has one (see `prepared_game`); without it the tables are checked by their transcripts. Raise UserError if the journal
+    or its seed cannot be read, or if the run has another seed.
     """
     tables, reduced, differences, is_reduced, game = 0, 0, list[str](), journal.reduced, prepared
     bots = journal.bots()
@@ -132,7 +132,7 @@ def verify(
 
 
 def _chosen(recorded: RecordedFixture, share: float) -> list[int]:
-    """Return the tables to check, from 0: all of them, or a share that is drawn at random."""
+    """Return the indexes, from 0, of the tables to check: all tables, or a share that is drawn at random."""
     return [nth for nth in range(len(recorded.sittings)) if share >= 1 or random.random() < share]
 
 
@@ -145,7 +145,7 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
 def incomplete_stages(journal: Journal, seed: bytes) -> Iterator[str]:
     """Yield each difference between the fixtures of a finished stage and those of its schedule.
 
-    The other checks go through what the journal has; this one goes through what the schedule has.
+    The other checks go through the entries of the journal. This one goes through the schedule, so it finds what is missing.
     """
     played = Played(journal.stage_records, journal.sizes)
     for position in course(journal.state(), journal.bots(), seed, played):
@@ -185,7 +185,10 @@ def _named(bots: Sequence[str]) -> str:
 
 
 def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: Sequence[int]) -> tuple[int, list[str]]:
-    """Return how many tables of a fixture were played again, of those that are `chosen`, and the differences."""
+    """Play tables of a fixture again. Return how many were played, and a sentence for each difference.
+
+    `chosen` has the indexes of the tables in the fixture, from 0. `bots` are the bots of the journal by name.
+    """
     fixture, record = recorded.fixture, recorded.record
     if record.path != fixture.path:
         return 0, [f"{fixture.path}: the record is that of {record.path}"]
@@ -235,7 +238,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: S
 
 
 class BankCheck:
-    """Checks what was recorded of the time banks in a fixture: nobody can have had more than the limits give."""
+    """Checks the recorded time banks of a fixture: no bot can have had more time than its limits give."""
 
     def __init__(self, bots: Mapping[str, RecordedBot]) -> None:
         self._limits = {name: bot.limits for name, bot in bots.items() if bot.limits.bank.seconds}
@@ -248,7 +251,11 @@ class BankCheck:
     def differences(
         self, table: RecordedTable, asked: Sequence[tuple[str, Decision]], *, is_complete: bool
     ) -> Iterator[str]:
-        """Yield what cannot be true at one table. `is_complete`: all tables of the fixture are checked, in order."""
+        """Yield a sentence for each recorded time bank at a table that cannot be true.
+
+        `asked` has each decision at the table, with its bot. `is_complete` is whether all tables of the fixture are checked,
+        in order.
+        """
         players, begun = table.sitting.players(table.game), set[str]()
         for bot, decision in asked:
             player, limits = players[decision.seat], self._limits.get(bot)
@@ -272,7 +279,7 @@ class BankCheck:
 
 
 def _most_after(decision: Decision, limits: Limits) -> int:
-    """Return the most milliseconds that can be left in a time bank after a decision."""
+    """Return the maximum number of milliseconds that can be left in a time bank after a decision."""
     answer, left = decision.answer, decision.bank or 0
     if isinstance(answer, Fault):
         return 0 if answer.kind is FaultKind.TIMEOUT and answer.ends_process else left
@@ -280,7 +287,7 @@ def _most_after(decision: Decision, limits: Limits) -> int:
 
 
 def _fault(decision: Decision) -> str:
-    """Return the kind of fault of an answer; empty if it is not a fault."""
+    """Return the kind of fault of an answer, also of an illegal move; "" if it is not a fault."""
     if isinstance(decision.answer, Fault):
         return str(decision.answer.kind)
     return "" if decision.allowed else str(FaultKind.ILLEGAL)
@@ -307,7 +314,11 @@ def _unlike(
 
 
 def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
-    """Yield the sums of a fixture that differ from its tables. Compare faults only if all tables were played again."""
+    """Yield a sentence for each sum in a fixture's record that does not fit its tables.
+
+    `faults` has the number of faults by bot and kind. It is None if not all tables were played again; then faults are not
+    compared.
+    """
     record, path = recorded.record, recorded.record.path
     tables = [
         match.PlayedTable(sitting, tuple(scores), ())

@@ -1,4 +1,4 @@
-"""Decide what of a journal may be shown, for everything that shows tables. docs/watching.md states the rule."""
+"""Decide which parts of a journal may be shown, for all code that shows tables. docs/watching.md states the rule."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,10 @@ from host.stages.kind import StageConfig
 
 @dataclass(frozen=True)
 class Visible:
-    """What spectators may see: everything of `stages`, and the tables of finished fixtures of the stages in `tables`."""
+    """The parts of a journal that spectators may see, as names of stages.
+
+    They may see everything of the stages in `stages`, and the tables of finished fixtures of the stages in `tables`.
+    """
 
     stages: frozenset[str]
     tables: frozenset[str]  # running stages: shown without evidence, times and the tables' own numbers
@@ -22,9 +25,9 @@ class Visible:
 
 
 def visible(journal: Journal, spoilers: bool = False) -> Visible:
-    """Return what may be shown. With `spoilers`, for the organiser only, it is everything.
+    """Return the parts of a journal that may be shown. With `spoilers`, for the organiser only, that is everything.
 
-    The cards of a running stage stay secret if its tables share deals: they would show those of tables to be played.
+    The cards of a running stage stay secret if its tables share deals: they would reveal the cards of later tables.
     """
     state = journal.state()
     stages = state.configs
@@ -34,14 +37,17 @@ def visible(journal: Journal, spoilers: bool = False) -> Visible:
 
 
 def shown_status(run: RunState, stage: StageState) -> StageStatus:
-    """Return the status of a stage as pages show it: every stage of a finished run is finished, or it was skipped."""
+    """Return the status of a stage as pages show it. In a finished run each stage is finished or was skipped."""
     if run.finished and stage.status is not StageStatus.SKIPPED:
         return StageStatus.FINISHED
     return stage.status
 
 
 def table_of(stage: StageConfig | None, path: str, number: int) -> str:
-    """Return the name of a fixture's nth table, from 1: FIXTURE/n in a tourney, otherwise a number in its group."""
+    """Return the name of a table, given the path of its fixture and its number in the fixture, from 1.
+
+    In a tourney the name is the path and this number. Otherwise it is the group of the fixture and a number in the group.
+    """
     if stage is not None and kind_of(stage).tourneys:
         return f"{path}/{number}"
     place = FixtureId.parse(path)
@@ -49,7 +55,10 @@ def table_of(stage: StageConfig | None, path: str, number: int) -> str:
 
 
 def running_name(path: str, fixture: int, number: int) -> str:
-    """Return the name of a table while its stage runs: its players, the number of its fixture, and its own in that, from 1."""
+    """Return the name of a table while its stage runs.
+
+    `fixture` is the number of its fixture in the journal. `number` is the number of the table in the fixture, from 1.
+    """
     return f"{group_of(path)}/fixture {fixture}/{number}"
 
 

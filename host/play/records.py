@@ -60,7 +60,7 @@ class Result(NamedTuple):
     scores_with: tuple[float, ...] = ()  # the same with scores; empty if the bots change from table to table
 
 
-FEW_BYTES = 4096  # each part of a record may have so many bytes, whatever the counts of the record are
+FEW_BYTES = 4096  # bytes that each part of a record may have in any case, whatever the counts of the record are
 
 States = tuple[tuple[str, bytes], ...]
 """One pair for each bot: its name and the content of its state file."""
@@ -137,7 +137,7 @@ class Record(NamedTuple):
     seats: tuple[tuple[int, ...], ...] = ()  # for each table, the bots by seat, as indexes into the fixture's bots
     lines: bytes = b""  # the lines of its tables, if a table can repeat another (lines.py)
     models: Mapping[str, Mapping[str, ModelCost]] = {}  # costs by bot, then model; only models that were used
-    retries: Mapping[str, Count] = {}  # questions asked again after a refused answer, by bot; no bot with 0 of them
+    retries: Mapping[str, Count] = {}  # number of questions asked again after a refused answer, by bot, if any
     transcript: bytes = b""  # questions and events of tables whose rules run in another process (transcript.py)
     undecided: Undecided | None = None
     unrecorded: tuple[str, ...] = ()  # why exchanges of its bots with models were not recorded
