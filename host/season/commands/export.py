@@ -1,4 +1,4 @@
-"""The command `season export`: writes what anyone needs to check the season."""
+"""The command `season export`: writes a folder with which anyone can check the season."""
 
 import shlex
 from pathlib import Path

@@ -19,7 +19,7 @@ MAX_ROWS = 10_000
 
 
 class Invited(NamedTuple):
-    """The links that have been drawn. They are printed once: the season stores the hashes of their secrets."""
+    """The new links, by author. They are printed only now: the season stores only the hashes of their secrets."""
 
     links: dict[str, str]
     site_is_known: bool  # whether a site of the season has listened, or croupier.toml has its address
@@ -62,7 +62,10 @@ def command(
 
 
 def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
-    """Draw the links, and leave them in the inbox of a season. Raise UserError for a name that cannot be used."""
+    """Draw a link for each of `names` and `again`, leave the requests in the inbox of a season, and return the links.
+
+    `again` are the authors whose link is replaced. Raise UserError if a name cannot be used.
+    """
     from host.season.entries.inbox import Invite, write_request
     from host.season.entries.names import author_name
     from host.season.entries.store import Store
@@ -107,7 +110,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
 
 
 def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]:
-    """Yield the problems of the name of a new author."""
+    """Yield a problem if the name of a new author is not valid, is `known` already, or is in `names` twice."""
     from host.season.entries.names import author_name
 
     try:
@@ -121,9 +124,9 @@ def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]
 
 
 def names_in(sheet: Path | None) -> list[str]:
-    """Return the authors of a sheet, with the names that they can have in a season. Raise UserError if it cannot be read.
+    """Return the authors in a sheet by names that a season allows. Raise UserError if the sheet cannot be read.
 
-    Without a line of titles, its first column has the authors.
+    If the first line has no title of a column with names, the first column has the authors.
     """
     from host.inspect.roster import names_students, read_roster, roster_name
     from host.season.entries.names import MAX_AUTHOR_CHARS, usable_name

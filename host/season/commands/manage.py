@@ -11,7 +11,7 @@ REASON = click.Option(["--reason"], default="", metavar="TEXT", help="shown on t
 
 
 def print_answer(context: CliContext, action: Any, **what: str) -> None:
-    """Leave a request in the inbox, and print the answer. Raise UserError if the request is refused."""
+    """Leave a request with the fields `what` in the inbox, and print its answer. Raise UserError if it is refused."""
     from host.season.entries.inbox import Manage
     from host.season.manage import manage
     from host.season.service import require_season
@@ -25,7 +25,7 @@ def print_answer(context: CliContext, action: Any, **what: str) -> None:
 
 
 def _command(action: str, text: str, *parameters: click.Parameter) -> click.Command:
-    """Return the command of an action. Its parameters are the fields of the request."""
+    """Return the command for an action. Its parameters are the other fields of the request."""
 
     @click.pass_obj
     def run(context: CliContext, /, **what: str) -> None:

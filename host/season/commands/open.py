@@ -49,7 +49,7 @@ def command(context: CliContext, bind: str, no_site: bool, workers: int | None, 
 
 
 def log_to_terminal(context: CliContext) -> "Log":
-    """Return a function that prints an event on one line, with --json as an object."""
+    """Return a function that prints an event on one line: as text, or with --json as a JSON object."""
 
     def log(kind: str, subject: str, text: str) -> None:
         if context.json:

@@ -23,7 +23,7 @@ SUBCOMMANDS: Mapping[str, str] = {
     "backup": "copy the season into a file while it runs",
     "site": "serve the pages and the HTTP API of a season alone",
 }
-"""The commands of a season with a line of help, in the order of `croupier season --help`."""
+"""The one-line help of each command, by its name, in the order of `croupier season --help`."""
 
 MANAGED = ("pause", "resume", "freeze", "withdraw", "readmit", "cancel", "rename", "remove")
 """The commands that host/season/commands/manage.py defines."""

@@ -11,7 +11,7 @@ from host.base.errors import Problem, UserError
 from host.cli import CliContext, options, print_json_line
 
 WEB_PACKAGES = ("hypercorn", "multipart", "sse_starlette", "starlette")
-"""What the extra `web` installs."""
+"""The packages of the extra `web`."""
 NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
 
 

@@ -1,4 +1,4 @@
-"""The command `season status`: says how a season stands."""
+"""The command `season status`: prints the status of a season."""
 
 import click
 

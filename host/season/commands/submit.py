@@ -1,4 +1,4 @@
-"""The command `submit`: hands in a bot to a season, and prints what becomes of it."""
+"""The command `submit`: hands in a bot to a season, and prints its verdict."""
 
 import sys
 import time
@@ -75,7 +75,10 @@ def submit(context: CliContext, file: Path, link: str, name: str | None, wait: i
 
 
 def contents_of(path: Path) -> tuple[str, bytes]:
-    """Return the name and the bytes of what is handed in; a folder is packed. Raise UserError if it cannot be read."""
+    """Return the file name and the bytes to hand in: a file as it is, or a folder packed as .tar.gz.
+
+    Raise UserError if the file or folder cannot be read.
+    """
     from host.base.system_errors import file_problem
     from host.season.intake.pack import packed
     from host.submissions.file_tree import SUBMITTED
@@ -89,7 +92,7 @@ def contents_of(path: Path) -> tuple[str, bytes]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of a bot: that of its bot.toml, or of its file. A bot that cannot be loaded is refused by the season."""
+    """Return the name of a bot from its bot.toml, or from its file name if it has no bot.toml or cannot be loaded."""
     from host.bots.bot_spec import MANIFEST
     from host.sandbox.limits import Limits
     from host.season.entries.names import MAX_BOT_CHARS, usable_name
@@ -107,7 +110,10 @@ def name_of(path: Path) -> str:
 
 
 def _followed(client: "SeasonClient", submission: dict[str, Any], until: float, *, quiet: bool) -> dict[str, Any]:
-    """Return the submission with its verdict, or as it is at the end of the time. Print each change of its state."""
+    """Follow a submission until it has its verdict or time.monotonic() reaches `until`, and return it.
+
+    Print each change of its state, unless `quiet`.
+    """
     shown, began = "", time.monotonic()
     while submission.get("state") not in FINAL_STATES:
         line = f"  {_shown(submission, 'state')}: {_shown(submission, 'why')}".removesuffix(": ")
@@ -131,7 +137,7 @@ def _shown(submission: Mapping[str, Any], key: str) -> str:
 
 
 def verdict_lines(submission: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a verdict for people. Its texts come from programs of strangers, also those of the site."""
+    """Yield the lines of a verdict for people. All texts are escaped: they may come from strangers' programs."""
     for check in submission.get("checks") or ():
         if isinstance(check, dict):
             yield f"  {_shown(check, 'mark')} {_shown(check, 'what'):<15} {_shown(check, 'text')}".rstrip()

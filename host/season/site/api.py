@@ -25,7 +25,7 @@ from host.season.site.uploads import received_file, received_form, small_body
 from host.web.live import CachedResponse, cached_response
 from host.web.server import conditional_response
 
-MAX_WAIT_S = 60.0  # how long a submission is waited for
+MAX_WAIT_S = 60.0  # longest wait for a change of a submission
 DOORS = ("api", "submit")
 MAX_CACHED = 64
 
@@ -38,14 +38,14 @@ class PracticeWish(msgspec.Struct, frozen=True):
 
 
 class ManageWish(msgspec.Struct, frozen=True):
-    """The body of an action of the organiser."""
+    """The body of a request for an action of the organiser."""
 
     subject: str = ""
     reason: str = ""
 
 
 class JoinWish(msgspec.Struct, frozen=True):
-    """The body of a request for a name."""
+    """The body of a request for an author's name."""
 
     name: str
 
@@ -60,7 +60,7 @@ class SeasonApi:
     # For everybody.
 
     async def site(self, request: Request) -> Response:
-        """Return the season as a whole."""
+        """Return the document about the season as a whole."""
         return self._document(request, "season", self._season.published.site())
 
     async def ladder(self, request: Request) -> Response:
@@ -98,14 +98,14 @@ class SeasonApi:
         return self._document(request, "bot", self._season.published.bot(request.path_params["name"]))
 
     async def events(self, request: Request) -> Response:
-        """Return a stream of events; with a secret, also about the author's own documents."""
+        """Return a stream of events about changed documents; with a secret, also about the author's own documents."""
         if "authorization" not in request.headers:
             return self._pages.stream(request, Viewer())
         name = bearer_of(request, self._season.published.tokens())
         return self._pages.stream(request, Viewer(author=name, organiser=name == ORGANISER))
 
     async def join(self, request: Request) -> Response:
-        """Take a name; return the secret of its link, once."""
+        """Take a name for a new author; return his link and its secret, which nobody can ask for later."""
         client = self._season.client(request)
         secret = self._season.join((await _decoded(request, JoinWish)).name, client)
         return _json("join", {"secret": secret, "link": f"{client.base}/a/{secret}"}, 202)
@@ -113,7 +113,7 @@ class SeasonApi:
     # For authors.
 
     async def put(self, request: Request) -> Response:
-        """Receive the body as a file for the bot that the address names."""
+        """Receive the body as a file for the bot that the address names; return the submission."""
         author, query = self._author(request), request.query_params
         bot = checked(season_bot_name, request.path_params["name"])
         file_name, door = query.get("file") or bot, query.get("door", "api")
@@ -123,7 +123,7 @@ class SeasonApi:
         return self._handed_in(handed_in)
 
     async def post(self, request: Request) -> Response:
-        """Receive a form with a file."""
+        """Receive a form with a file; return the submission."""
         return await self._form(request, self._author(request))
 
     async def post_to_link(self, request: Request) -> Response:
@@ -140,7 +140,11 @@ class SeasonApi:
         return self._handed_in(handed_in)
 
     async def submission(self, request: Request) -> Response:
-        """Return a submission; with `wait`, when its state is another than `since`, or than it was."""
+        """Return a submission.
+
+        With `wait` (seconds), wait until its state changes from `since`, or from the present state if `since` is
+        missing.
+        """
         author, query = self._author(request), request.query_params
         row = self._submission(request, author)
         since = query.get("since", row.state)
@@ -151,18 +155,18 @@ class SeasonApi:
         return _json("submission", submission_json(row))
 
     async def file(self, request: Request) -> Response:
-        """Return the bytes of a submission."""
+        """Return the file of a submission."""
         row, path = self._season.file_of(self._author(request), request.path_params["id"])
         return download(path, row.file_name)
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a submission."""
+        """Leave a request to cancel a submission; return the request."""
         author = self._author(request)
         row = self._submission(request, author)
         return self._requested(author, Cancel(author, row.id))
 
     async def mine(self, request: Request) -> Response:
-        """Return all that an author sees, with the submissions that the season has not read yet."""
+        """Return the data for one author, with the submissions that the season has not read yet."""
         author = self._author(request)
         found = self._season.published.author(author).value
         changed = msgspec.structs.replace(found, submissions=tuple(self._season.submissions(author)))
@@ -171,19 +175,19 @@ class SeasonApi:
         return _json("mine", own)
 
     async def tables(self, request: Request) -> Response:
-        """Return a file of an author's own tables."""
+        """Return an author's own tables of a round. The address counts his rounds from 1, newest first."""
         name, content = self._season.own_tables(self._author(request), request.path_params["number"])
         return download(content, name, "application/x-ndjson")
 
     async def version(self, request: Request) -> Response:
-        """Let a version play, rest or practise."""
+        """Leave a request to let a version play, rest or practise; return the request."""
         author, params = self._author(request), request.path_params
         wish = await _decoded(request, PracticeWish) if params["action"] == "practice" else PracticeWish()
         mine, practice = self._season.published.author(author).value, (wish.opponents, str(wish.tables))
         return self._requested(author, change_of(mine, params["label"], params["action"], *practice))
 
     async def request(self, request: Request) -> Response:
-        """Return what became of a request."""
+        """Return the state of a request, with its answer if there is one."""
         author = bearer_of(request, self._season.published.tokens())
         name, inbox = request.path_params["id"], self._season.inbox
         answer = self._season.published.author(author).value.answers.get(name) if author else None
@@ -196,12 +200,12 @@ class SeasonApi:
     # For the organiser.
 
     async def admin(self, request: Request) -> Response:
-        """Return what the organiser sees."""
+        """Return the data for the organiser."""
         self._organiser(request)
         return _json("admin", msgspec.to_builtins(self._season.published.admin().value))
 
     async def manage(self, request: Request) -> Response:
-        """Do what the organiser wants."""
+        """Leave a request for an action of the organiser; return the request."""
         self._organiser(request)
         wish = await _decoded(request, ManageWish)
         name = self._season.request(ORGANISER, manage_of(request.path_params["action"], wish.subject, wish.reason))
@@ -235,12 +239,12 @@ class SeasonApi:
         return conditional_response(request, self._once(request.url.path, found.revision, body), "application/json")
 
     def _once(self, address: str, revision: int, body: Callable[[], bytes]) -> CachedResponse:
-        """Return a compressed answer. It is made once for each state of its document."""
+        """Return a compressed response. `body` is called only once for each revision of its document."""
         return self._cached.get((address, revision), lambda: cached_response(body()))
 
 
 def submission_json(row: SubmissionRow) -> dict[str, Any]:
-    """Return a submission as JSON: all keys are there from the beginning, so a program needs no case for each state."""
+    """Return a submission as JSON keys. A submission has all keys in every state, so programs need no special cases."""
     verdict: dict[str, Any] = msgspec.to_builtins(row.verdict) if row.verdict else {}
     found = {"checks": verdict.get("findings", [])}
     found |= {key: verdict.get(key, []) for key in ("problems", "practice", "slowest")}
@@ -252,7 +256,7 @@ def submission_json(row: SubmissionRow) -> dict[str, Any]:
 
 
 def request_json(name: str) -> dict[str, Any]:
-    """Return a request that was received as JSON."""
+    """Return a received request as JSON keys. `name` is its id."""
     return {"id": name, "state": RECEIVED, "answer": "", "code": "", "cure": "", "url": f"/api/requests/{name}"}
 
 
@@ -270,7 +274,7 @@ def _seconds(text: str) -> float:
 
 
 async def _decoded(request: Request, kind: type[Any]) -> Any:
-    """Return the body as a value of a type; an empty body is an empty object. Raise Refusal (400) if it is not one."""
+    """Return the JSON body as a value of a type; an empty body counts as {}. Raise Refusal (400) if it does not fit."""
     try:
         return msgspec.json.decode(await small_body(request) or b"{}", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Keeps what the site has made, so that it is made once for each state of what is published."""
+"""Keeps the pages and responses of the site, so that each is made only once for each state of the documents."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -8,13 +8,13 @@ V = TypeVar("V")
 
 
 class Cache(Generic[V]):
-    """Keeps values by their keys. The one that was used least recently is forgotten first."""
+    """Keeps up to `size` values by their keys. A full cache forgets the value that was used least recently."""
 
     def __init__(self, size: int) -> None:
         self._size, self._kept = size, OrderedDict[Hashable, V]()
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """Return the value of a key. It is made if it is not kept."""
+        """Return the value of a key. Call `make` for it if it is not kept."""
         if key not in self._kept:
             self._kept[key] = make()
             while len(self._kept) > self._size:

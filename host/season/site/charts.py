@@ -1,4 +1,4 @@
-"""Computes what the pages of a season draw and spell: whiskers, sparklines, ratings and shares."""
+"""Computes the charts and texts for figures on the pages of a season: whiskers, sparklines, ratings and shares."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from host.season.entries.values import SubmissionState
 
 STATES = frozenset({*SubmissionState, "received", "running", "finished", "damaged"})
 MARKS = {"✓": "passed", "!": "noted", "✗": "failed"}
-"""The class of a line of a verdict, which also says its mark in a word."""
+"""The CSS class for each mark of a line in a verdict. Screen readers read it instead of the mark."""
 MAX_DRAWN_ELO = 100_000.0  # a rating beyond is drawn at this value
 CERTAIN = 0.975  # as croupier's other pages require of an order
 SENTENCES = 8  # pairs of neighbours, from the top, whose order is put into words
@@ -30,7 +30,7 @@ def moment(seconds: float) -> str:
 
 
 def segment(untrusted: str) -> str:
-    """Return a text as one segment of an address."""
+    """Return a text in percent encoding, as one segment of an address."""
     return quote(untrusted, safe="")
 
 
@@ -47,7 +47,7 @@ def sure(probability: float | None) -> str:
 
 
 def half_points(won: float) -> str:
-    """Return a number of won tables, which may have a half: "12.5"."""
+    """Return a number of won tables, with one decimal only if it is not whole: "12.5"."""
     return thousands(won) if float(won).is_integer() else thousands(won, 1)
 
 
@@ -60,22 +60,22 @@ def size(count: int) -> str:
 
 
 def known_state(word: str) -> str:
-    """Return the class of a state; nothing for an unknown one."""
+    """Return the CSS class of a state; empty for an unknown state."""
     return word if word in STATES else ""
 
 
 def final(word: str) -> bool:
-    """Return whether the state of a submission does not change any more."""
+    """Return whether a submission in this state keeps it for ever."""
     return word in set(SubmissionState) and SubmissionState(word).final
 
 
 def trend(history: Sequence[float]) -> str:
-    """Return in words what a sparkline shows."""
+    """Return a sparkline in words, for example "rating from 1 480 to 1 512 in 9 rounds"."""
     return f"rating from {elo(history[0])} to {elo(history[-1])} in {len(history)} rounds"
 
 
 def sparkline(history: Sequence[float]) -> str:
-    """Return the points of a line through the ratings, 96 units wide and 22 high."""
+    """Return the points of a line through the ratings, for an SVG 96 units wide and 22 high."""
     return _points(history, (2.0, 94.0), (19.0, 3.0))
 
 
@@ -91,7 +91,7 @@ def _points(values: Sequence[float], across: tuple[float, float], up: tuple[floa
 
 
 class Line(NamedTuple):
-    """A line of ratings in a chart 640 units wide."""
+    """A line of ratings in an SVG 640 units wide. `down` has the y and the text of each label of the vertical axis."""
 
     points: str
     height: int
@@ -109,7 +109,7 @@ def rating_line(history: Sequence[float]) -> Line | None:
 
 
 def rating_axis(rows: Sequence[LadderRow]) -> tuple[Scale, Sequence[tuple[LadderRow, Whisker]]]:
-    """Return the common axis of a ladder, and each row with its whisker."""
+    """Return the common axis of the rows of a ladder, and each row with its whisker."""
     scale = axis_of([value for row in rows for value in _bounds(row)])
     drawn = []
     for row in rows:
@@ -125,7 +125,10 @@ def _bounds(row: LadderRow) -> tuple[float, float, float]:
 
 
 def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
-    """Return sentences about ranked neighbours, as "mine-4 ahead of davey-2: 97 % sure", and whether each order is certain."""
+    """Return sentences about the first ranked neighbours, each with whether their order is certain.
+
+    For example "mine-4 ahead of davey-2: 97 % sure", False.
+    """
     ranked = [row for row in rows if row.rank]
     return [
         (f"{one_line(row.label)} ahead of {one_line(below.label)}: {sure(row.ahead)} sure", row.ahead >= CERTAIN)
@@ -135,7 +138,7 @@ def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
 
 
 def rating_sentence(row: LadderRow) -> str:
-    """Return a row of the ladder in words: "mine-4 stands 3rd with 1 612 ± 24, 3rd to 5th; …"."""
+    """Return a row of the ladder in words: "mine-4 has rank 3 with 1 612 ± 24 (rank 3 to 5 is likely); …"."""
     if not row.rank:
         return f"{one_line(row.label)} is not ranked; its rating is {elo(row.rating)} ± {elo(row.interval)}."
     best, worst = row.ranks
@@ -151,7 +154,7 @@ CSV_COLUMNS = (
 
 
 def ladder_csv(ladder: LadderDocument) -> str:
-    """Return the ladder as a table. No cell can be taken for a formula by a spreadsheet."""
+    """Return the ladder as CSV, one row for each version. A spreadsheet takes no cell for a formula."""
     rounded = (
         msgspec.structs.replace(row, rating=round(row.rating, 1), interval=round(row.interval, 1))
         for row in ladder.rows

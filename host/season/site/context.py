@@ -1,4 +1,4 @@
-"""Holds what all request handlers of a season's site share: documents, inbox and limits."""
+"""Gives all request handlers of a season's site access to the same documents, inbox and limits."""
 
 import math
 import re
@@ -39,11 +39,11 @@ from host.submissions.intake_log import file_stem
 SHA256 = re.compile("[0-9a-f]{64}")
 MAX_LICENCE_CHARS = 200
 LATER_S = {"E004": 10, "E005": 1}
-"""After how many seconds at least a limit may allow a submission; others do not by waiting."""
+"""Least seconds after which a limit allows a submission, by its error code. At other limits, waiting does not help."""
 
 
 class HandedIn(NamedTuple):
-    """A submission, and whether it was received now or is known already."""
+    """A submission. `new` is False if the season had it already."""
 
     row: SubmissionRow
     new: bool
@@ -63,15 +63,18 @@ class Season:
         self._uploads = folder / "uploads"
 
     def client(self, request: Request) -> Client:
-        """Return where a request comes from."""
+        """Return the client that has sent a request."""
         return client_of(request, self.options)
 
     def viewer(self, request: Request) -> Viewer:
-        """Return who looks at a page. Raise Refusal if a proxy names an unknown author."""
+        """Return the viewer of a page. Raise Refusal (403) if a proxy names an unknown author."""
         return viewer_of(request, self.published.tokens(), self.options)
 
     def author(self, request: Request) -> Viewer:
-        """Return the author who looks at a page. Raise Refusal (401) for anybody whom the season does not know."""
+        """Return the viewer of a page that is for authors.
+
+        Raise Refusal: (401) if the viewer is not an author, or (503) if the season has not read his name yet.
+        """
         viewer = self.viewer(request)
         if not viewer.author:
             if self.joining(request.cookies.get(AUTHOR_COOKIE, "")):
@@ -80,18 +83,25 @@ class Season:
         return viewer
 
     def submissions(self, author: str) -> Sequence[SubmissionRow]:
-        """Return the submissions of an author, newest first, with those that the season has not read yet."""
+        """Return the submissions of an author, newest first, including those that the season has not read yet."""
         return submissions_of(self.published.author(author).value, self.inbox.pending())
 
     @contextmanager
     def receiving(self, author: str) -> Iterator[int]:
-        """Count a submission of an author, and hold a slot of his. Yield the largest size of a file. Raise Refusal (429)."""
+        """Count a submission of an author, and hold one of his slots for uploads in the block.
+
+        Yield the largest size of a file, in bytes. Raise Refusal (429) if he submits too much at a time.
+        """
         self.changes.check(author, "submissions")
         with self.uploading.held(author, "uploads"):
             yield self.published.site().value.upload_bytes
 
     def submit(self, author: str, upload: Upload, door: str, bot: str = "") -> HandedIn:
-        """Hand in a file for a bot: the one named, that of the form, or that of the file. Raise Refusal if it cannot be."""
+        """Hand in a file for a bot, and return the submission. Raise Refusal if the site does not accept it.
+
+        The bot has the name `bot`, or the name in the form, or that of the file. If another author has a bot of this
+        name, the author's name is put before it.
+        """
         if not upload.size:
             raise unreadable("there is no file in the form" if not upload.file_name else "the file is empty")
         wanted = bot or upload.fields.get("bot", "").strip() or file_stem(upload.file_name)
@@ -107,7 +117,7 @@ class Season:
         return HandedIn(self.inbox.submit(Submit(author, upload.file_name, door, name, licence), upload), new=True)
 
     def _check_quota(self, author: str, size: int) -> None:
-        """Raise Refusal if a limit of the author is used up, as the season would answer as soon as it reads the file."""
+        """Raise Refusal if a limit of the author is used up: the season would refuse the file for the same reason."""
         own = [each for each in self.inbox.pending() if isinstance(each.request, Submit) and each.author == author]
         left = [each.id for each in own if self.inbox.waiting(each.id)]  # what is read has been published
         answers = self.published.author(author).value.answers
@@ -124,12 +134,15 @@ class Season:
         return self.inbox.put(wanted)
 
     def change(self, author: str, wanted: Activate | Cancel | Practise) -> str:
-        """Leave a request of an author, and count it; return its id. Raise Refusal (429) if it is one too many."""
+        """Count a request of an author, leave it in the inbox, return its id. Raise Refusal (429) if he sends too many."""
         self.changes.check(author, "requests")
         return self.request(author, wanted)
 
     def join(self, name: str, client: Client) -> str:
-        """Ask for a name in a season that is open to anybody; return the secret of its link. Raise Refusal if it is taken."""
+        """Leave a request for the name of a new author; return the secret of his link.
+
+        Raise Refusal if the name is taken or not allowed, or if the season is only for invited authors.
+        """
         if self.published.site().value.submissions != "anybody":
             raise Refusal(
                 409, Problem("W011", "", "this season is for invited authors", hint="ask its organiser for a link")
@@ -145,20 +158,23 @@ class Season:
         return secret
 
     def owner_of(self, secret: str) -> str | None:
-        """Return whose link has a secret; None for a name that the season has not read yet. Raise Refusal (401) if none has."""
+        """Return the author whose link has a secret; None if the season has not read the author's name yet.
+
+        Raise Refusal (401) if no link has this secret.
+        """
         found = name_of(self.published.tokens(), secret)
         if found is None and not self.joining(secret):
             raise unknown_link()
         return found
 
     def joining(self, secret: str) -> bool:
-        """Return whether a secret belongs to a name that the season has not read yet."""
+        """Return whether a secret belongs to a new author whose name the season has not read yet."""
         wanted = hash_of(secret)
         requests = (found.request for found in self.inbox.pending())
         return any(isinstance(each, Join) and each.token_sha256 == wanted for each in requests)
 
     def file_of(self, author: str, name: str) -> tuple[SubmissionRow, Path]:
-        """Return a submission of an author and the path of its bytes. Raise Refusal (404) if there is none."""
+        """Return a submission of an author and the path of its file. Raise Refusal (404) if either does not exist."""
         row = submission_of(self.submissions(author), name)
         places = [self._uploads / row.sha256] if SHA256.fullmatch(row.sha256) else []
         waiting = [found for found in self.inbox.pending() if found.author == author and found.sha256 == row.sha256]
@@ -169,7 +185,10 @@ class Season:
         return row, path
 
     def own_tables(self, author: str, number: str) -> tuple[str, bytes]:
-        """Return the name and the bytes of a file of an author's own tables, counted from 1. Raise Refusal (404)."""
+        """Return the file name and the bytes of an author's own tables of a round.
+
+        `number` counts the rounds with such tables from 1, newest first. Raise Refusal (404) if there is no such round.
+        """
         rounds = self.published.author(author).value.tables
         if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(rounds):
             raise not_found("you have no tables with this number", number[:20])
@@ -178,7 +197,7 @@ class Season:
 
 
 def own_version(mine: AuthorDocument, label: str) -> VersionRow:
-    """Return a version of an author by its label. Raise Refusal (404) if the author has none with it."""
+    """Return a version of an author by its label. Raise Refusal (404) if the author has no such version."""
     found = next((version for version in mine.versions if version.label == label), None)
     if found is None:
         raise not_found("you have no version with this label", one_line(label)[:80])
