@@ -1,4 +1,4 @@
-"""The levels of isolation, weakest first, and what each provides."""
+"""Defines the levels of isolation, weakest first, and their properties."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,7 +15,7 @@ class Traits(NamedTuple):
     """The mechanism that the next weaker level does not have, as text for people."""
 
     isolates: bool = True
-    """Whether it may run bots of strangers."""
+    """Whether the level may run bots of strangers."""
 
     own_namespaces: bool = False
     """Whether a sandbox has its own process numbers, network and /tmp."""
@@ -27,7 +27,7 @@ class Traits(NamedTuple):
     """Whether a control group counts processor time and memory exactly. Otherwise they are measured every 20 ms."""
 
     lacks: tuple[str, ...] = ()
-    """Its weaknesses, as `croupier doctor` prints them."""
+    """The weaknesses of the level, as `croupier doctor` prints them."""
 
 
 MEASURED = "memory and processor time are measured every 20 ms: processes with a shorter life are not counted"

@@ -140,7 +140,7 @@ def load_submissions(
 
 
 def count_word(count: int) -> str:
-    """Return a small number in words."""
+    """Return a count as text: "two", "three" and "four" as words, all others in digits."""
     return {2: "two", 3: "three", 4: "four"}.get(count, str(count))
 
 
@@ -201,7 +201,7 @@ def _list_fixed_part(pattern: str, base: Path) -> None:
 
 
 def disambiguate(submissions: Sequence[Submission]) -> list[Submission]:
-    """Return the bots with different names: the second bot with the same name becomes `name#2`."""
+    """Return the bots with unique names: the second bot with the same name becomes `name#2`, the third `name#3`."""
     seen: Counter[str] = Counter()
     apart = []
     for submission in submissions:

@@ -1,4 +1,4 @@
-"""Measures how long an empty bot of a language takes to start on this machine. The host measures it: a bot may claim anything."""
+"""Measures the time in which an empty bot of a language starts on this machine. A bot's own claim cannot be trusted."""
 
 import tempfile
 import time

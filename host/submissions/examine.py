@@ -1,4 +1,4 @@
-"""Examines bots before the first table, so that a bot that cannot play never becomes a result."""
+"""Examines bots before the first table, so that a bot that cannot play never gets a result."""
 
 import os
 import time

@@ -4,7 +4,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, rename={"words": "text"}):
-    """One line: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix.
+    """One line of a report: passed (✓), a note (!) or failed (✗). `cure` is the suggested fix.
 
     In the documents of a season the key of `words` is `text`.
     """

@@ -13,7 +13,10 @@ from host.submissions.scaffold import starter_files
 
 
 def protocol(game: Game) -> str:
-    """Return the bot author's manual for one game, without the answers of other games and without links into the clone."""
+    """Return the manual for bot authors, for one game.
+
+    The answers of other games are left out, and the paragraphs that link to files of the repository.
+    """
     manual = Path(protocols.__file__).with_name("README.md").read_text()
     others = "|".join(re.escape(name) for name in GAMES if name != game.name)
     manual = re.sub(rf"^\| (?:{others}) answer \|.*\n", "", manual, flags=re.MULTILINE)

@@ -524,7 +524,7 @@ def _compile_error(program: str, source: bytes) -> bytes:
 
 
 def python_2_cure(path: str) -> str:
-    """Return what this machine can do with a Python 2 program: run it, convert it, or neither."""
+    """Return a hint for the author of a Python 2 program: whether this machine can run or convert it, and how."""
     if tool("python2.7"):
         return 'or set python = "2.7" in bot.toml'
     if can_convert():
