@@ -53,7 +53,7 @@ class Ask(NamedTuple):
 
 
 class Show(NamedTuple):
-    """A text for one seat that expects no answer."""
+    """A text for one seat that the bot does not answer."""
 
     seat: int
     text: str
@@ -343,7 +343,7 @@ class Conversation:
     """
 
     def __init__(self, grammar: Grammar, fields: Iterable[str], read_usual: ReadUsual = read_nothing) -> None:
-        """`read_usual` parses some lines faster than `read_message`, to the same messages."""
+        """`read_usual` parses some lines faster than `read_message`, and returns the same messages."""
         self._fields, self._read_usual = frozenset(fields), read_usual
         self._answers = AnswerWriter(grammar)
         self._tables: dict[int, _Table] = {}
@@ -361,7 +361,7 @@ class Conversation:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the process must write something now."""
+        """Return whether the process must write something now."""
         return self.owed > 0 or not self.greeted
 
     @property

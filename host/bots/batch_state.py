@@ -15,7 +15,7 @@ TABLE_NUMBER_BYTES = 16  # added to the limit of an answer for the table number
 
 
 class State(StrEnum):
-    """Whether output is due from a process."""
+    """States of a process: whether it must write output now."""
 
     IDLE = "idle"  # no question is open: the process must not write
     WAITING = "waiting"  # answers are due
@@ -132,7 +132,7 @@ class AnswerReader:
 
 
 class BatchState:
-    """The open questions of one process. Each process has its own."""
+    """The state of one process and its open questions. Each new process has a new one."""
 
     def __init__(self, reader: AnswerReader) -> None:
         self.state = IDLE

@@ -12,7 +12,7 @@ from host.sandbox.launch import Sandbox
 from protocols.wire import Grammar, Move, View
 
 Allows = Callable[[View, Move], bool]
-"""Returns whether the rules allow a move, as far as that is known before they play it."""
+"""Returns whether the rules allow a move, as far as that is known before the move is played."""
 
 
 def any_move(_view: View, _move: Move) -> bool:
@@ -65,7 +65,7 @@ class PolledProcess(Protocol):
 
 
 class BotProcess(Protocol):
-    """The way a seat asks its bot: one process for all questions, or one process per question."""
+    """The interface through which a seat asks its bot: one process for many questions, or one process per question."""
 
     stderr_log: StderrLog
     is_timed: bool

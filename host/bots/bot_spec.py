@@ -21,7 +21,7 @@ MANIFEST = "bot.toml"
 
 MAX_BOT_NAME_CHARS = 40
 QUOTES = "\"'\\`"
-"""Characters that no name of a file of a bot may have: a shell would read them as quotes."""
+"""Characters that no file name of a bot may contain: a shell would read them as quotes."""
 
 MAX_ARGV_ANSWER_BYTES = 64 << 10  # of the output of a process for one question; keeper.c has the same number
 MAX_AMOUNT_CHARS = 40  # length of a number with its unit
@@ -192,7 +192,7 @@ def bot_name(value: Any) -> str:
 
 
 def unsafe_name(path: str) -> bool:
-    """Return whether a name looks like an option or a command, or cannot be printed."""
+    """Return whether a program may misread a path: a part begins with "-" or "@", it has a quote, or cannot be printed."""
     parts = PurePosixPath(path).parts
     return not path.isprintable() or any(c in path for c in QUOTES) or any(part[0] in "-@" for part in parts)
 

@@ -93,7 +93,7 @@ class Clock:
 
     @property
     def waited(self) -> float:
-        """Return the seconds that the process has waited for a processor, by the last look."""
+        """Return the seconds that the process had waited for a processor at the last look."""
         return self._waits.waited
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:

@@ -100,7 +100,7 @@ class FreezeState:
 
     @property
     def must_thaw(self) -> bool:
-        """Return whether `thaw` must be called before the next question: it is stopped, or its processor time is measured."""
+        """Return whether `thaw` must be called before the next question: the bot is stopped, or is being measured."""
         return self.is_stopped or self.used_before is not None
 
     def thaw(self) -> None:

@@ -1,4 +1,4 @@
-"""Determines what a bot that is late does with its input: it has not read the question, or it waits for more of it."""
+"""Determines what a late bot does with its input: it has not read the question yet, or it waits for more input."""
 
 import fcntl
 import os

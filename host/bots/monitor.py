@@ -110,7 +110,7 @@ class MonitoredSandbox:
         return sum(map(_computed, descendant_numbers(self.sandbox.pid))) - self._before
 
     def total(self) -> float | None:
-        """Return the seconds of processor time of the sandbox so far. None: to measure it would be too slow or too imprecise."""
+        """Return the seconds of processor time of the sandbox so far; None if to measure it is too slow or too imprecise."""
         return None
 
     def cost(self, in_all: float) -> float:

@@ -63,7 +63,7 @@ class StderrLog:
     def tails(self) -> list[tuple[Asked, bytes]]:
         """Return the stored pieces, the earliest first, each with its place.
 
-        The number of the question is 0 if there is one piece for a table.
+        If the log is not `complete`, the number of the question in each place is 0.
         """
         return list(self._pieces)
 
@@ -146,7 +146,7 @@ class StderrPipe:
         reader.add(self._descriptor, self)
 
     def ask(self, question: HasPlace) -> None:
-        """Attribute what is written from now on to a question."""
+        """Attribute the bytes that are written from now on to a question."""
         if self.log.complete:
             self.tail()  # what is unread was written before it
             question = Asked(question.table, question.number)  # the number of an open table changes with the answer

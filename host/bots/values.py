@@ -10,7 +10,7 @@ from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Fault, FaultKind, Move, View
 
 RAW_BYTES = 2048
-"""Bytes stored of each question and each answer. A standard error has this many from its start and from its end."""
+"""Bytes stored of each question and each answer, and of the start and of the end of each standard error."""
 
 TIMED_TABLES = 8
 """Number of tables at the start of a fixture for which the time of each decision is stored."""
@@ -89,7 +89,9 @@ class Batch(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """Results of a batch, one list for each kind of value, in the order of the questions: a batch may have a hundred.
+    """Results of a batch, one list for each kind of value, in the order of the questions.
+
+    There is no object for each answer, because a batch may have a hundred answers.
 
     `walls` and `cpus` are in seconds. `cpus` is empty if they are unknown. Each answer of a batch has an equal share of
     the batch's processor time. `failed` is the outcome of the first question without an answer in `answers`, if that
@@ -159,7 +161,10 @@ class BankTime(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Usage of a bot in one fixture, in seconds and bytes. `walls[i]` counts the answers that took less than 2^i µs."""
+    """Usage of a bot in one fixture, in seconds and bytes.
+
+    `walls[i]` counts the answers that took at least 2^(i - 1) µs and less than 2^i µs; the last one also all slower answers.
+    """
 
     questions: int
     wall: float
@@ -231,4 +236,4 @@ OVERSPENT = Outcome(Fault(FaultKind.CPU), ended="the processor time of its table
 
 CLOCK_FAULTS = frozenset({FaultKind.TIMEOUT, FaultKind.CPU})
 BENCHING = CLOCK_FAULTS | {FaultKind.CRASH, FaultKind.EXIT, FaultKind.START, FaultKind.MEMORY, FaultKind.FLOOD}
-"""Faults that cost time or a process. A bot with too many of them is benched."""
+"""Faults that cost time or a process. A bot with too many of them is benched: it is not asked any more in the fixture."""
