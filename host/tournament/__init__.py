@@ -1,1 +1,1 @@
-"""Tournaments: which bots play each other, and how they are ranked."""
+"""Loads, runs, corrects and estimates tournaments."""

@@ -1,7 +1,7 @@
-"""Decides what may be added to a run that has begun: bots that come late, more tables, and new versions of bots.
+"""Decides which additions a run takes after it has begun: late bots, more tables, and new versions of bots.
 
-Nothing that was played changes by an addition: the other bots keep their fixtures, and every table keeps its seed path.
-What would change results (other rules, other limits, fewer tables) is a difference of the config (config/difference.py).
+An addition changes no record: the other bots keep their fixtures, and every table keeps its seed path. A change of the
+config that would change results (other rules, other limits, fewer tables) is not an addition (config/difference.py).
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ OR_START_AGAIN = "or start again with  croupier run --fresh"
 
 
 class Additions(NamedTuple):
-    """What was added to a run since it began."""
+    """The additions to a run since it began: late bots, and keys of stages that ask for more tables."""
 
     late: Sequence[BuiltBot] = ()
     raised: Sequence["Raised"] = ()
@@ -39,7 +39,7 @@ class Raised(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The change as `difference` names it."""
+        """Return the change in the words that `difference` uses."""
         return f"{stage_key('stage', self.stage, self.key)}: {self.before} → {self.after}"
 
 
@@ -65,7 +65,7 @@ def with_raised(stages: Sequence[StageConfig], raised: Sequence[Raised]) -> list
 
 
 def late_problems(tournament: Tournament, journal: Journal, late: Collection[str]) -> list[Problem]:
-    """Return why bots cannot join a run any more; none if every stage that has begun can take them."""
+    """Return the problems that keep bots from joining a run late; empty if every stage that has begun can take them."""
     names, where = ", ".join(sorted(late)), str(tournament.path)
     hint = f"leave {names} out of `bots`, {OR_START_AGAIN}"
     begun = [stage for stage in tournament.stages if names and journal.has_played(stage.name)]
@@ -81,7 +81,7 @@ def late_problems(tournament: Tournament, journal: Journal, late: Collection[str
 
 
 def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Raised]) -> list[Problem]:
-    """Return why stages cannot play more tables; none if they can."""
+    """Return a problem for each raised key whose stage cannot play more tables; empty if all stages can."""
     return [
         Problem(
             "R001",
@@ -96,7 +96,7 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
 
 
 def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> list[Problem]:
-    """Return why the results of a bot cannot be replaced by those of a new version; none if they can."""
+    """Return the problem that keeps a new version from replacing the results of a bot; empty if there is none."""
     why, hint = "", f"add it under a new name, {OR_START_AGAIN}"
     if bot in withdrawn(journal.changes()):
         why, hint = "it is withdrawn", f"croupier withdraw {bot} --undo --reason …"
@@ -126,8 +126,9 @@ def _fixed_by_later(tournament: Tournament, journal: Journal, name: str) -> str:
 
 
 def record_additions(journal: JournalWriter, added: Additions, reason: str, *, revealed: bool) -> None:
-    """Append each addition to the journal as a change, together with what it changes. The stages that grow are not over.
+    """Append each addition to the journal as a change, and apply it: enter the bot, or raise the key of the stage.
 
+    Mark the stages that get more fixtures as not finished.
     `revealed`: whether the authors of late bots could know the seed.
     """
     stages = [stage.name for stage in journal.state().stages if journal.has_played(stage.name)]
@@ -150,9 +151,9 @@ def record_additions(journal: JournalWriter, added: Additions, reason: str, *, r
 
 
 def replace_bot(journal: JournalWriter, bot: BuiltBot, reason: str, *, revealed: bool) -> Change:
-    """Append the change that a new version of a bot plays its fixtures again.
+    """Enter a new version of a bot, which plays the bot's fixtures again. Return the change appended to the journal.
 
-    The records of the old version are kept, and no longer count.
+    The journal keeps the records of the old version, but they no longer count.
     """
     stages = [stage.name for stage in journal.state().stages]
     played = {name: journal.paths_of(name, bot.name) for name in stages}

@@ -1,4 +1,4 @@
-"""Plays some tables between some bots outside a tournament, with a journal of their own."""
+"""Plays tables between bots outside a tournament, with a separate journal."""
 
 import contextlib
 import secrets
@@ -46,7 +46,7 @@ def seed_from(text: str | None) -> bytes:
 
 
 class AdhocSettings(NamedTuple):
-    """What is played outside a tournament, and how."""
+    """Settings of a game outside a tournament: its rules, its bots, its tables, the level and the limits."""
 
     game: Game
     rules: Any
@@ -57,11 +57,11 @@ class AdhocSettings(NamedTuple):
     limits: Limits
     logs: Path | None = None  # the folder of `--logs`
     functions: Mapping[int, BuiltBot] = MappingProxyType({})
-    """Functions of this process, which the executor asks, by their index among all bots."""
+    """Bots that are functions of this process, by their index among all bots. The executor calls them."""
 
 
 class AdhocSession(NamedTuple):
-    """A game outside a tournament while it is played: its bots, seed, journal and workers, and a fixture to fill in."""
+    """A game outside a tournament while it is played. `blank` is a fixture with its game and rules, without bots."""
 
     bots: list[BuiltBot]
     seed: bytes
@@ -75,7 +75,7 @@ class AdhocSession(NamedTuple):
 async def adhoc_session(
     settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
-    """Build the bots, create a new journal and start the workers for the length of the block."""
+    """Build the bots, create a new journal, and run the workers until the block ends."""
     submissions = settings.submissions
     game, built = await prepare_bots(submissions, settings.game, settings.limits, settings.level, warn=watch.say)
     bots = [*built]
@@ -107,7 +107,7 @@ async def adhoc_session(
         setup = WorkerSetup(game, settings.rules, tuple(bots), seed, settings.level)
         if (
             settings.logs
-        ):  # one table at a time: of questions sent together, it would not be known which one a text belongs to
+        ):  # one table at a time: otherwise nobody would know to which of several open questions a text belongs
             setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
             pool = CheckedPool(pool, partial(require_decided, game))
@@ -119,7 +119,7 @@ async def adhoc_session(
 
 
 def _write_logs(logs: TableLogs, record: Record) -> None:
-    """Write what the bots of a fixture wrote to standard error."""
+    """Log the texts that the bots of a fixture wrote to standard error."""
     for bot, pieces in record.said:
         logs.heard(bot, pieces)
 
@@ -131,7 +131,7 @@ def _source_of(submission: Submission) -> str:
 
 
 async def played(settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer) -> AdhocMatch:
-    """Play the stage's tables between the bots, which change seats from table to table."""
+    """Play all tables of `settings.stage`, and return the results. The bots change seats from table to table."""
     async with adhoc_session(settings, place, executor, workers, watch) as session:
         # With a function that plays one table at a time, each table is a fixture: several are played at once, and stored.
         block = int(any(bot.spec.parallel_tables == 1 for bot in settings.functions.values()))

@@ -31,7 +31,7 @@ GROWTH = 4  # a batch has a fourth of the number of all tables before it
 
 
 class SequentialTest(NamedTuple):
-    """The test of a comparison: its two hypotheses in Elo, the tables at most, and the probability of a wrong decision."""
+    """The test of a comparison: two hypotheses in Elo, the most tables, and the probability of a wrong decision."""
 
     bounds: tuple[float, float] = (0.0, 10.0)
     max_tables: int = 50_000
@@ -39,10 +39,11 @@ class SequentialTest(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The results of two sides after some tables. A deal is one result: all tables that share it, or a table of its own.
+    """The results of two sides after some tables. All tables that share a deal count as one result.
 
-    `lead` sums the first side's lead at each table, `squares` and `cubes` the powers of its mean lead in each deal. The two
-    last fields sum, over fixtures, the square of its lead, or of the tables by which it is ahead, divided by the deals.
+    `lead` is the sum of the first side's lead at each table. `squares` and `cubes` are sums over deals: the second and
+    third power of its mean lead in the deal. `leads` and `aheads` are sums over fixtures: the square of its lead in the
+    fixture, or of the tables won minus lost there, divided by the number of deals in the fixture.
     """
 
     tables: int = 0
@@ -55,7 +56,7 @@ class Comparison(NamedTuple):
     repeats: Repeats = Repeats()
     deals: int = 0
     points: Mapping[float, int] = MappingProxyType({})
-    """How many deals brought the first side these mean points at a table: 1 for a win, 0.5 for a draw."""
+    """Number of deals, by the first side's mean points at a table of the deal: 1 for a win, 0.5 for a draw."""
     by_wins: bool = True  # whether tables are won, or scores alone decide
     fixtures: int = 0
     leads: float = 0.0
@@ -79,25 +80,25 @@ class Comparison(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean lead of the first side at a table."""
+        """Return the mean lead of the first side at a table."""
         return self.lead / self.tables
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the mean lead from deal to deal."""
+        """Return the standard deviation, over deals, of the mean lead in a deal."""
         variance = (self.squares - self.deals * self.mean**2) / max(1, self.deals - 1)
         return math.sqrt(max(0.0, variance))
 
     @property
     def skewness(self) -> float:
-        """The skewness of the mean lead from deal to deal."""
+        """Return the skewness, over deals, of the mean lead in a deal."""
         mean, deviation = self.mean, self.deviation
         third = self.cubes / self.deals - 3 * mean * self.squares / self.deals + 2 * mean**3
         return third / deviation**3 if deviation else 0.0
 
     @property
     def evidence(self) -> Evidence:
-        """The evidence about the tables that the two sides win from each other, or about the chips."""
+        """Return the evidence about tables won minus lost, or about the lead if scores alone decide."""
         return self._evidence_of_wins if self.by_wins else self._evidence_of_leads
 
     @property
@@ -111,7 +112,11 @@ class Comparison(NamedTuple):
         return self._evidence(self.lead, self.squares * (self.tables / self.deals) ** 2, self.leads)
 
     def _evidence(self, total: float, squares: float, between: float) -> Evidence:
-        """Return the evidence about a difference of the two sides: half of it is that of each."""
+        """Return the evidence about a difference between the two sides. Each side gets half of it, with opposite signs.
+
+        `total` is the sum of the difference over all tables. `squares` is the sum of its squares over deals. `between`
+        is the sum of its squares over fixtures, each divided by the number of deals in the fixture.
+        """
         rows = (squares / 4, -squares / 4), (-squares / 4, squares / 4)
         return Evidence(
             [
@@ -130,28 +135,28 @@ class Comparison(NamedTuple):
 
     @property
     def sure(self) -> float:
-        """The probability (0 to 1) that the first side is ahead, if the number of tables was fixed before."""
+        """Return the probability (0 to 1) that the first side is ahead, if the number of tables was fixed before."""
         return self.evidence.sure(AHEAD)
 
     @property
     def units(self) -> float:
-        """How many independent deals the tables count as: fewer if tables repeat others, or if bots remember others."""
+        """Return the number of independent deals: fewer if tables repeat others, or if bots remember earlier tables."""
         return self.deals / self.repeats.per_unit / self.evidence.effect.factor
 
     @property
     def counted(self) -> dict[float, float]:
-        """How often deals brought these points, together as many as `units`."""
+        """Return `points`, the highest first, with the numbers of deals scaled so that their sum is `units`."""
         part = self.units / self.deals
         return {points: times * part for points, times in sorted(self.points.items(), reverse=True)}
 
     @property
     def elo(self) -> Elo:
-        """The Elo difference of the first side above the other, from its wins."""
+        """Return the Elo of the first side minus that of the other, from the tables won."""
         return elo_of([*self.counted.items()])
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval of the mean lead."""
+        """Return the 95 % interval of the mean lead at a table."""
         lead = self._evidence_of_leads.lead(AHEAD)
         half = student_quantile(lead.freedom) * math.sqrt(lead.variance)
         return Interval(self.mean - half, self.mean + half)
@@ -164,21 +169,22 @@ class Comparison(NamedTuple):
 
 
 class TableResult(NamedTuple):
-    """A table as the first side sees it: by how many points it leads, and 1, 0 or -1 for a win, a draw or a loss."""
+    """Result of a table for the first side: its lead in points, and 1, 0 or -1 for a win, a draw or a loss."""
 
     lead: float
     ahead: int
 
 
 def sides(game: Game) -> int:
-    """Return how many seats each side takes: one, or more if a game needs more than two bots."""
+    """Return the number of seats for each side: one, or more if a game needs more than two bots."""
     return -(-game.seats[0] // 2)
 
 
 def batches(most: int, deal: int = 1) -> Iterator[tuple[int, int]]:
-    """Yield the first table and the size of each batch. Batches grow, so that a few of them are enough.
+    """Yield (number of the first table, number of tables) for each batch. Batches grow, so that a few are enough.
 
-    As many tables as `deal` share a deal and stay together: there may be fewer than `most` tables, but at least one deal.
+    `deal` is the number of tables that share a deal. Such tables stay in one batch. The total is `most`, rounded down
+    to complete deals, but at least one deal.
     """
     first, most = 1, max(deal, most - most % deal)
     while first <= most:
@@ -191,10 +197,10 @@ def batches(most: int, deal: int = 1) -> Iterator[tuple[int, int]]:
 async def run_comparison(
     session: AdhocSession, game: Game, test: SequentialTest, on_batch: Callable[[Comparison, Verdict], None]
 ) -> Comparison:
-    """Play the bots of the new and the old side in turn, with rotating seats; call `on_batch` after every batch.
+    """Play the new side against the old side, with rotating seats. Call `on_batch` after every batch.
 
-    Each batch is played completely before the test looks at it. So the end does not depend on the speed of the bots.
-    The comparison also ends if a whole batch repeats earlier tables: more of them would decide nothing.
+    Each batch is played completely before the test uses it, so the end does not depend on the speed of the bots. The
+    comparison also ends if a whole batch repeats earlier tables, because more such tables would decide nothing.
     """
     names = [bot.name for bot in session.bots]
     pool = session.pool
@@ -220,7 +226,7 @@ async def run_comparison(
 
 
 def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, record: Record) -> Comparison:
-    """Return the results after one more fixture; bots at even indexes of the fixture belong to the first side."""
+    """Return the results after one more fixture. The bots at even indexes of the fixture belong to the first side."""
     new, before = set(fixture.bots[::2]), duel
     deals: dict[str, list[TableResult]] = {}
     for sitting, scores in zip(table_setups(fixture, seed, record.scores), record.scores, strict=True):
@@ -239,7 +245,10 @@ def add_result(duel: Comparison, game: Game, fixture: Fixture, seed: bytes, reco
 
 
 def _ahead(game: Game, scores: Sequence[int], mine: Sequence[bool], by: float) -> int:
-    """Return 1 if only the first side won a table, -1 if only the other won it, 0 if both or neither did."""
+    """Return 1 if only the first side won a table, -1 if only the other won it, 0 if both or neither did.
+
+    If the game has no winners, return the sign of `by`, the first side's lead.
+    """
     if game.winners is None:
         return (by > 0) - (by < 0)
     winners = {mine[seat] for seat in game.winners(tuple(scores))}

@@ -1,6 +1,6 @@
-"""Plans and makes the corrections of an organiser: play a fixture again, withdraw a bot, or take it back.
+"""Plans and makes the corrections of an organiser: play a fixture again, withdraw a bot, or readmit it.
 
-A plan raises UserError if the stage cannot take the correction. Nothing has been changed then.
+A `plan_…` function changes nothing. It raises UserError if the stage cannot take the correction.
 """
 
 import difflib
@@ -26,14 +26,14 @@ START_AGAIN = "start again with  croupier run --fresh"
 
 
 class Correction(NamedTuple):
-    """A change that can be made, and what it does in sentences."""
+    """A planned change of a run, and sentences about its effects."""
 
     draft: Draft
     effects: tuple[str, ...]
 
 
 class Begun(NamedTuple):
-    """The last stage in which something has been played."""
+    """The last stage in which a fixture has been played. `following` are the positions in the stages after it."""
 
     number: int  # from 0
     position: Position
@@ -42,12 +42,12 @@ class Begun(NamedTuple):
 
     @property
     def later(self) -> Sequence[StageState]:
-        """The stages after it."""
+        """Return the states of the stages after this one."""
         return [position.state for position in self.following]
 
     @property
     def name(self) -> str:
-        """The name of the stage."""
+        """Return the name of the stage."""
         return self.position.state.name
 
     @property
@@ -57,7 +57,7 @@ class Begun(NamedTuple):
 
     @property
     def bots(self) -> Sequence[str]:
-        """The bots that began the stage."""
+        """Return the bots that began the stage."""
         return self.position.bots
 
 
@@ -67,7 +67,10 @@ def refused(where: str, message: str, hint: str) -> UserError:
 
 
 def last_begun(journal: Journal, seed: bytes) -> Begun:
-    """Return the last stage in which something has been played, or is tried again. Raise UserError if there is none."""
+    """Return the last stage with a record or an undecided fixture; the first stage if no stage has one.
+
+    Raise UserError if nothing has been played.
+    """
     state = journal.state()
     if not journal.begun:
         raise nothing_played(journal.path)
@@ -114,7 +117,7 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
 
 
 def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
-    """Return the exact name of a fixture or of a pairing, and its paths. Raise UserError if there is none."""
+    """Return the exact name of a fixture or pairing, and the paths of its fixtures. Raise UserError if none counts."""
     paths = journal.paths()
     sorted_name = with_sorted_bots(name)
     for wanted in (name, sorted_name):
@@ -133,7 +136,10 @@ def _paired_later(begun: Begun, records: Records, without: Container[str]) -> li
 
 
 def _not_reached(begun: Begun, records: Records, without: Container[str]) -> list[str]:
-    """Return what `_paired_later` returns, and the fixtures in `without` that exist only by the results of others in it."""
+    """Return the fixtures, played or undecided, that the stage would not reach without the results in `without`.
+
+    A fixture in `without` is returned too, if it exists only because of the results of others in `without`.
+    """
     left = _Without(records, without)
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
@@ -143,7 +149,10 @@ def _not_reached(begun: Begun, records: Records, without: Container[str]) -> lis
 
 
 class _Without(Mapping[str, Record]):
-    """The records of a stage, less those in `without`. `asked` collects the paths that the schedule has reached."""
+    """Mapping of a stage's records by path, except for the paths in `without`.
+
+    `asked` collects the paths that the schedule reaches.
+    """
 
     def __init__(self, records: Records, without: Container[str]) -> None:
         self._records, self._without = records, without
@@ -171,7 +180,8 @@ class _Without(Mapping[str, Record]):
 def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
     """Return the paths of the fixtures without a result that the next run plays again.
 
-    They are those of the last stage that has begun, without the ones that have decided what was played after them.
+    These are the undecided fixtures of the last stage that has begun, except those that have decided which fixtures
+    were played later.
     """
     undecided = journal.undecided()
     if not undecided:
@@ -183,10 +193,10 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
 
 
 def _independent(begun: Begun, records: Records, paths: Sequence[str]) -> list[str]:
-    """Return those of some fixtures whose results no other fixture depends on.
+    """Return the paths in `paths` of fixtures on which no other fixture depends.
 
-    What does not depend on many fixtures together depends on none of them. So a stage is followed once for all of them,
-    and again only for halves on which something depends.
+    A fixture that does not depend on a set of fixtures depends on none of them. So the schedule of the stage is
+    computed once for all paths, and again only for each half of a set on which a fixture depends.
     """
     if not paths or not _not_reached(begun, records, frozenset(paths)):
         return [*paths]
@@ -231,7 +241,7 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
 
 
 def _absence(position: Position, bot: str) -> str:
-    """Return what a withdrawal means for a stage that has not begun."""
+    """Return the effect of a withdrawal on a stage that has not begun, as text."""
     left = sum(each != bot for each in position.bots)
     if position.decided and left < position.config.min_bots <= len(position.bots):
         return str(SkippedStage(position.config, left))
@@ -239,7 +249,7 @@ def _absence(position: Position, bot: str) -> str:
 
 
 def _loss(journal: Journal, stage: StageState, bot: str) -> str:
-    """Return what a withdrawal means for a stage in which the bot has played; empty if it has not."""
+    """Return the effect of a withdrawal on a stage in which the bot has played, as text; empty if it has not played."""
     if bot not in stage.field:
         return ""
     if not kind_of(stage.config).changes.leavable:
@@ -263,12 +273,15 @@ def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correc
 
 
 def make(journal: JournalWriter, seed: bytes, correction: Correction) -> Change:
-    """Append the change, and put the states of the stages right, both or neither."""
+    """Append the change and update the states of the stages, both or neither. Return the change."""
     return journal.change(correction.draft, partial(_settle, journal, seed, correction.draft.kind == REDO))
 
 
 def _settle(journal: JournalWriter, seed: bytes, redo: bool) -> None:
-    """Open a finished stage again if something is left to play in it; otherwise, compute its places again."""
+    """Reopen the last stage that has begun if it is finished but has fixtures to play; otherwise compute its places.
+
+    Set the stages after it back to WAITING. `redo`: the stage has a fixture to play again.
+    """
     begun = last_begun(journal, seed)
     reopened = {stage.name: StageStatus.WAITING for stage in begun.later if stage.status is not StageStatus.WAITING}
     if begun.over and (redo or begun.position.agenda(begun.blank).next() is not None):

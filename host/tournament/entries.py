@@ -1,4 +1,4 @@
-"""Enters bots in a tournament: adds a submission to its folder, or puts a new version in the place of an old one."""
+"""Enters bots in a tournament: adds a submission to its folder, or replaces an old version by a new one."""
 
 import contextlib
 import hashlib
@@ -47,7 +47,7 @@ async def add_bot(
 ) -> Entered:
     """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or exists already.
 
-    Raise UserError also if a run has begun that cannot take the bot, but not with `force`.
+    Without `force`, also raise UserError if a run has begun that cannot take the bot.
     """
     ours = str(submission).startswith(SAMPLE_PREFIX)
     path = sample(str(submission), tournament.game.name) if ours else submission
@@ -65,7 +65,10 @@ async def add_bot(
 async def replace_version(
     tournament: Tournament, old: Path, submission: Path, name: str, reason: str, level: Level
 ) -> Entered:
-    """Put a new version of a bot in the place of its `old` files. Raise UserError if the run cannot take it."""
+    """Replace the `old` files of a bot by a new version, and record the change in the journal if the bot is in the run.
+
+    Raise UserError if the run cannot take the new version, or if the version does not build or start.
+    """
     bots = old.parent
     folder = Folder(bots.parent)
     begun = has_begun(folder)
@@ -121,7 +124,7 @@ def _identical(tournament: Tournament, target: Path) -> Iterator[Path]:
 
 
 def _contents(path: Path, limits: TreeLimits) -> list[bytes]:
-    """Return the hashes of a bot's files without its bot.toml, in the order of the hashes."""
+    """Return the hashes of a bot's files without its bot.toml, sorted."""
     tree = FileTree(path, limits) if path.is_dir() else SingleFile(path, path.lstat(), limits)
     names = [name for name in tree.names if name != MANIFEST]
     return sorted(hashlib.sha256(tree.start_of(name, limits.file_bytes)).digest() for name in names)
@@ -140,12 +143,12 @@ def _refuse_late(tournament: Tournament, folder: Folder, name: str) -> None:
 
 
 def has_begun(folder: Folder) -> bool:
-    """Return whether a folder has a journal."""
+    """Return whether a folder has a journal that is not empty."""
     return folder.journal.exists() and folder.journal.stat().st_size > 0
 
 
 def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -> Path:
-    """Move the files of a bot that has played nothing out of `bots`, and return where they are now.
+    """Move the files of a bot that has played nothing out of `bots`, and return their new path.
 
     Raise UserError if it has played, or if its files are not in `bots`.
     """
@@ -163,7 +166,7 @@ def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -
 
 
 def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str) -> Change:
-    """Replace a bot that has played in the journal."""
+    """Record in the journal that a new version replaces a bot. Raise UserError if the run cannot take the version."""
     with writing(folder.journal, tournament.registry) as journal:
         if problems := replacement_problems(tournament, journal, bot.name):
             raise UserError(problems, 3)
@@ -178,7 +181,7 @@ def _recorded(tournament: Tournament, folder: Folder, bot: BuiltBot, reason: str
 def swapped(old: Path, new: Path) -> Iterator[None]:
     """Move the old files into the folder of old versions, and the new files into their place.
 
-    If the block fails, move both back. If the process is killed in it, the same command can be repeated.
+    If the block fails, move both back. If the process is killed during the block, the user can repeat the command.
     """
     target, former = old.parent / new.name, _set_aside(old)
     try:
@@ -193,7 +196,7 @@ def swapped(old: Path, new: Path) -> Iterator[None]:
 
 
 def _set_aside(old: Path) -> Path:
-    """Move the files of a bot into the folder of old versions; return where they are now."""
+    """Move the files of a bot into the folder of old versions; return their new path."""
     former = old.parent / REPLACED / str(time.time_ns())
     former.mkdir(parents=True)
     return old.rename(former / old.name)

@@ -1,4 +1,4 @@
-"""Estimates what a run will play and how long that takes: counts what is left of each stage, and times a short trial.
+"""Estimates the fixtures and the duration of a run: counts the fixtures left in each stage, and times a short trial.
 
 Fixtures that may be played now are listed. Later ones depend on results, so they are only counted.
 """
@@ -33,7 +33,7 @@ PAIRINGS_ON_TRIAL = 16
 
 
 class PlannedMeeting(NamedTuple):
-    """Bots that will sit at the same tables."""
+    """Bots that will sit at the same tables, and the number of their fixtures and tables."""
 
     bots: tuple[str, ...]
     fixtures: int
@@ -41,7 +41,7 @@ class PlannedMeeting(NamedTuple):
 
 
 class StageEstimate(NamedTuple):
-    """What is left to play of a stage. `meetings` has the fixtures that may be played now."""
+    """The fixtures and tables left in a stage. `meetings` has the fixtures that may be played now."""
 
     stage: str
     kind: str
@@ -51,11 +51,11 @@ class StageEstimate(NamedTuple):
     tables: int  # a tourney counts as many as it has rounds
     tourneys: bool
     meetings: tuple[PlannedMeeting, ...] = ()
-    about: str = ""  # what the stage promises
+    about: str = ""  # a sentence about the stage, for example a guarantee
 
 
 class TrialRound(NamedTuple):
-    """The tables of a round of the trial, and how many seconds of one worker they took."""
+    """The number of tables in a round of the trial, and the seconds that workers used for them in total."""
 
     tables: int
     seconds: float
@@ -82,7 +82,7 @@ class Forecast(NamedTuple):
 
     @property
     def seconds(self) -> float | None:
-        """About how long the run will take; None if the trial cannot tell."""
+        """Return the estimated duration of the run in seconds; None if the trial has no result."""
         if self.cost is None or self.cost.table_seconds is None:
             return None
         return sum(stage.tables for stage in self.stages) * self.cost.table_seconds / self.workers
@@ -91,7 +91,7 @@ class Forecast(NamedTuple):
 def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path, bots: Sequence[BuiltBot] = ()
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
-    """Return what is left of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
+    """Return the estimate of each stage, and the fixtures that may be played now. `seed` is None if not drawn yet."""
     blank = tournament.blank
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
@@ -106,7 +106,7 @@ def remaining(
 
 
 def estimate_of(position: Position, blank: Fixture) -> StageEstimate:
-    """Count what is left of a stage."""
+    """Return the estimate of a stage: the number of fixtures and tables that are left."""
     stage, kind, field, records, wave = position.config, position.kind, position.field, position.records, position.due
     none = StageEstimate(stage.name, stage.kind, len(field.bots), "exactly", 0, 0, tourneys=False)
     if position.skipped:
@@ -136,7 +136,7 @@ def estimate_of(position: Position, blank: Fixture) -> StageEstimate:
 
 
 def meetings(wave: Sequence[Fixture]) -> tuple[PlannedMeeting, ...]:
-    """Return the sets of bots that meet in these fixtures, with the number of fixtures and tables of each."""
+    """Return each set of bots that meets in these fixtures, with the number of its fixtures and tables."""
     met: dict[tuple[str, ...], PlannedMeeting] = {}
     for fixture in wave:
         before = met.get(fixture.bots, PlannedMeeting(fixture.bots, 0, 0))
@@ -150,7 +150,7 @@ async def forecast(
     open_backend: BackendFactory,
     options: RunOptions,
 ) -> Forecast:
-    """Return what a run of this tournament would do; write nothing into its folder.
+    """Return the forecast of a tournament's run. Write nothing into its folder.
 
     Raise UserError for any problem that would prevent the run. The trial has its own seed, so it reveals no cards.
     """
@@ -180,9 +180,9 @@ async def forecast(
 
 
 async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], None]) -> Cost:
-    """Play one fixture of some pairings of a wave, as much of it as there is time for; return the measured cost.
+    """Play a part of one fixture for some pairings in `wave`, for at most TRIAL_S; return the measured cost.
 
-    Each round plays up to ten times as many tables as the one before, because a first round mostly starts the bots.
+    Each round plays up to ten times as many tables as the round before, because the first round mostly starts the bots.
     """
     say(f"trial  plays some tables for at most {TRIAL_S:.0f} s")
     chosen = pairings_on_trial(wave)
@@ -205,7 +205,7 @@ async def trial(wave: Sequence[Fixture], pool: WorkerPool, say: Callable[[str], 
 
 
 def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
-    """Choose sets of bots that meet, covering as many bots as possible. Return one fixture for each set."""
+    """Return one fixture for up to PAIRINGS_ON_TRIAL sets of bots that meet. Cover as many bots as possible."""
     left, seen = {fixture.bots: fixture for fixture in wave}, Counter[str]()
     chosen: list[Fixture] = []
     while left and len(chosen) < PAIRINGS_ON_TRIAL:
@@ -218,8 +218,9 @@ def pairings_on_trial(wave: Sequence[Fixture]) -> list[Fixture]:
 def table_seconds(rounds: Sequence[TrialRound], whole: int) -> float:
     """Return the seconds that one worker takes for a table, on average over whole fixtures.
 
-    `rounds` are those of a trial, each with more tables than the one before; `whole` is the number of tables in its
-    fixtures. Every round starts the bots once, so a further table costs what the last round took more than the one before.
+    `rounds` are the rounds of a trial, each with more tables than the round before. `whole` is the number of tables in
+    complete fixtures. Every round starts the bots once. So the cost of a further table is the difference in seconds
+    between the last two rounds, divided by the difference in tables.
     """
     last = rounds[-1]
     before = rounds[-2] if len(rounds) > 1 else TrialRound(0, 0.0)

@@ -1,6 +1,6 @@
-"""Chooses the fewest tables of a fixture of a pair, so that starting the bots takes a small part of it. Pure.
+"""Chooses the minimum number of tables in a pair's fixture, so that starting the bots takes a small part of it. Pure.
 
-The choice depends on the game and on what was entered, never on measurements or workers: all machines choose the same.
+The choice depends on the game and the entered bots, never on measurements or workers. So all machines choose the same.
 """
 
 from collections.abc import Iterable
@@ -13,16 +13,19 @@ from host.submissions.languages import ANY, LANGUAGES
 from protocols import PROTOCOLS
 
 START_SHARE = 0.05
-"""The part of a fixture that starts may take, if the bots compute as little as croupier does."""
+"""The maximum share of a fixture's time for starting the bots, if the bots compute as little as croupier does."""
 
 DECISION_MS, PARALLEL_DECISION_MS = 0.025, 0.005
-"""Processor time of a decision by a bot that computes little: at one table at a time, and at many in parallel."""
+"""Processor time of a decision by a bot that computes little: at one table at a time, and at many tables in parallel."""
 
-MANY_TABLES = 8  # `parallel_tables` from which on a decision costs that little
+MANY_TABLES = 8  # with `parallel_tables` of at least this, a decision takes PARALLEL_DECISION_MS
 
 
 def fewest_tables(game: Game, bots: Iterable[BuiltBot], seats: int) -> int:
-    """Return the fewest tables of a fixture between any of the bots. A bot that starts for each question does not count."""
+    """Return the minimum number of tables in a fixture of `seats` of the bots, whichever they are.
+
+    Ignore bots that start for each question.
+    """
     lasting = [bot for bot in bots if PROTOCOLS[bot.spec.protocol].persistent]
     starts = sorted(LANGUAGES.get(bot.spec.language, ANY).empty.start_ms for bot in lasting)[-seats:]
     parallel = all(bot.spec.parallel_tables >= MANY_TABLES for bot in lasting)

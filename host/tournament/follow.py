@@ -1,4 +1,4 @@
-"""Follows a run from another process: the progress of each stage, and the sums of what has been played."""
+"""Follows a run from another process: the progress of each stage, and the sums over its finished fixtures."""
 
 import time
 from collections import Counter
@@ -34,7 +34,7 @@ class StageProgress(NamedTuple):
 
 
 def stage_rows(journal: Journal, done: Mapping[str, int]) -> list[StageProgress]:
-    """Return the progress of each stage; `done` has the finished fixtures of each stage."""
+    """Return the progress of each stage. `done` has the number of finished fixtures, by stage."""
     run, rows = journal.state(), []
     for stage in run.stages:
         seal = journal.seal(stage.name) if stage.over else None
@@ -87,9 +87,9 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
 
 
 def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
-    """Yield each finished fixture of the stages that are not over, until the run ends or stops.
+    """Yield the progress of a stage after each finished fixture, until the run ends or stops. Omit stages in `over`.
 
-    Raise UserError if the journal is removed or replaced.
+    The first progress of each stage has no record. Raise UserError if the journal is removed or replaced.
     """
     inode = _inode(journal.path)
     done, newest = Counter[str](), Counter[str]()

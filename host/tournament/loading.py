@@ -1,4 +1,4 @@
-"""Loads the tournament of a folder, and refuses what no run could play. No bot is built for it."""
+"""Loads the tournament of a folder, and refuses a tournament that no run could play. Builds no bots."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,7 +33,10 @@ class Loaded(NamedTuple):
 
 
 def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = None) -> Loaded:
-    """Load and check the tournament of a folder. Raise UserError for any problem that prevents the run."""
+    """Load and check the tournament of a folder. Raise UserError for any problem that prevents the run.
+
+    `last` is the last stage to play; None: all stages.
+    """
     loaded = load_playable(place, say)
     tournament, folder, _ = loaded
     names = [stage.name for stage in tournament.stages]
@@ -64,9 +67,9 @@ def load_playable(place: Path, say: Callable[[str], None]) -> Loaded:
 
 
 def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
-    """Load and check a tournament as `load_playable` does, and check its machine and what has been played of it.
+    """Load and check a tournament like `load_playable`, and also check this machine and the journal.
 
-    Raise UserError for whatever a run would refuse before it builds a bot.
+    Raise UserError for any problem that a run would report before it builds a bot.
     """
     loaded = load_playable(place, say)
     tournament, folder, _ = loaded
@@ -81,9 +84,9 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
 
 
 def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
-    """Return the problems of a config that differs from the one with which the run began; none if nothing is played.
+    """Return the problems of a config that differs from that at the start of the run; empty if nothing has been played.
 
-    A stage may have more tables than before, if its kind and the stages after it can take that.
+    A stage may have more tables than before, if its kind and the stages after it allow it.
     """
     if not journal.begun:
         return []
@@ -98,7 +101,7 @@ def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
 
 
 def _refuse_learning_references(tournament: Tournament, submissions: Sequence[Submission]) -> None:
-    """Raise UserError if a reference keeps a state file in a stage: what a bot achieves would depend on the bots before."""
+    """Raise UserError if a reference keeps a state file in a stage: results would depend on the bots before."""
     references = {name for stage in tournament.stages for name in references_of(stage)}
     problems = [
         Problem("C013", submission.manifest, message, hint='state_lifetime = "fixture", or another reference')
@@ -111,7 +114,7 @@ def _refuse_learning_references(tournament: Tournament, submissions: Sequence[Su
 
 
 def _refuse_other_seed(tournament: Tournament, folder: Folder) -> None:
-    """Raise UserError if the config has a seed of its own, and another seed has been committed to."""
+    """Raise UserError if the config names a seed although the organiser has committed to a drawn seed."""
     if tournament.seed != "random" and (promised := folder.committed()):
         message = f'seed = "{tournament.seed}" is not the seed that was committed to on {day(promised.at)}'
         hint = 'seed = "random" plays with the committed seed, which is in run/seed'

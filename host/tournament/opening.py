@@ -1,4 +1,4 @@
-"""Begins a run, or continues it: chooses its level, and writes the terms, the bots and the seed that it begins with."""
+"""Begins a run, or continues it: chooses its level, draws its seed, and writes its terms and its bots."""
 
 import time
 from collections import deque
@@ -71,7 +71,11 @@ def open_run(
     level: Level,
     reason: str = "",
 ) -> bytes:
-    """Write what a run knows of itself and its bots, or check that only additions have changed it. Return the seed."""
+    """Write the state and the bots of a run; if it has begun, first check that only additions have changed it.
+
+    Return the bytes from which all cards follow (`RunState.root`). `reason` is recorded with additions. Raise UserError
+    if anything else has changed, or if the seed is not that of the run or of the commitment.
+    """
     added = check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.begun:
         folder.create_seed()
@@ -100,9 +104,9 @@ def entered_digest(tournament: Tournament, bots: Sequence[BuiltBot]) -> str:
 
 
 def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[BuiltBot], level: Level) -> Additions:
-    """Return what has been added since the run began.
+    """Return the additions since the run began.
 
-    Raise UserError if the run cannot take it, or if it began with another config, with other bots, or at another level.
+    Raise UserError if the run cannot take them, or if it began with another config, other bots, or another level.
     """
     if not journal.begun:
         return Additions()
@@ -132,9 +136,10 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
 
 
 def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot] = ()) -> RunState:
-    """Return what a run knows of itself, with the terms of a tournament.
+    """Return the state `known` with the terms and the stages of a tournament.
 
-    `bots` are those with which it begins. What is known of its stages counts if a fixture has been played.
+    `bots` are the bots at the start of the run: the size of fixtures depends on them. A stage that `known` already has
+    keeps its status and its bots.
     """
     terms = replace(
         known,
@@ -149,7 +154,7 @@ def with_terms(known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]
 
 
 def record_run(journal: JournalWriter, known: RunState, tournament: Tournament, bots: Sequence[BuiltBot]) -> None:
-    """Write what the run knows of itself, and its bots. `known` has the level and the hash of the seed."""
+    """Write the state of the run, and its bots. `known` is its state so far, with level and hash of the seed."""
     state = replace(
         with_terms(known if journal.begun else replace(known, stages=()), tournament, bots),
         status=RunStatus.RUNNING,

@@ -26,12 +26,12 @@ class Progress(NamedTuple):
 
     @property
     def stage(self) -> str:
-        """The name of the stage."""
+        """Return the name of the stage."""
         return self.config.name
 
     @property
     def more(self) -> bool:
-        """Whether more fixtures may follow: in a knockout each set decides what comes next."""
+        """Whether results decide which fixtures follow, as in a knockout. The number of fixtures is then not known."""
         return kind_of(self.config).places is not None
 
     @property
@@ -40,13 +40,13 @@ class Progress(NamedTuple):
         return kind_of(self.config).all_meet
 
     def early_order(self) -> EarlyOrder | None:
-        """Return a new early order; None if not every two bots meet, or if there are more than MODEL_BOTS."""
+        """Return an empty early order; None if some bots of the stage never meet, or if it has more than MODEL_BOTS."""
         return EarlyOrder(self.config, self.bots) if self.all_meet and len(self.bots) <= MODEL_BOTS else None
 
     def places(self, sums: StageSums) -> "LivePlaces":
-        """Return the bots that have played by the values that follow from their sums, as the standings order them.
+        """Return the bots that have played, in the order of the values that follow from their sums, like the standings.
 
-        They have no rank if something else decides: places, or a ranking that does not follow from sums.
+        The bots have no rank if sums do not decide it: in a knockout, or in a ranking that does not follow from sums.
         """
         sampling, words = kind_of(self.config).sampling, words_of(self.config.rank_by, won=sums.won)
         follow = [ranking for word in words if (ranking := ranking_of(word)).of_sums] or [ranking_of("score")]
@@ -73,13 +73,13 @@ class LivePlaces(NamedTuple):
 
 
 def ranked_in_turn(stage: StageConfig, entered: Iterable[str], staying: Collection[str]) -> list[str]:
-    """Return the bots that a stage ranks, of those that are in it, in the order of entry: that of equal ones."""
+    """Return the bots in `staying` that a stage ranks, in the order of entry, which is also the order of equal bots."""
     ranked = {*staying} - {*references_of(stage)}
     return [bot for bot in entered if bot in ranked]
 
 
 class Tally:
-    """Counts finished fixtures: how many of each stage, and the sums of each stage; those of the newest are shown."""
+    """Number of finished fixtures and sums of their results, by stage. Views show the sums of the newest stage."""
 
     def __init__(self) -> None:
         self.latest: Progress | None = None
@@ -105,12 +105,12 @@ class Tally:
 
     @property
     def newest(self) -> StageSums:
-        """The sums of the newest stage."""
+        """Return the sums of the newest stage."""
         return self.stages[self.latest.stage] if self.latest else StageSums()
 
     @property
     def last_fault(self) -> str:
-        """The words about the last fault in any stage; "" if there is none."""
+        """Return a text about the last fault in any stage; "" if there is none."""
         found = [sums.last_fault for sums in self.stages.values() if sums.last_fault]
         return "last fault  {} {} in {}".format(*map(escape_control_chars, found[-1])) if found else ""
 
@@ -120,7 +120,7 @@ class Tally:
         return late_warnings(asked[-1][0], asked[-1][1].asked, asked[-1][1].late).values() if asked else ()
 
     def replay_lines(self) -> Iterator[str]:
-        """Yield lines about what was repeated after failures of the host, with the newest reasons."""
+        """Yield lines about repetitions after failures of the host: their number, then the newest reasons."""
         stages = self.stages.values()
         if replayed := sum(sums.replayed for sums in stages):
             stalled = sum(sums.stalled for sums in stages)

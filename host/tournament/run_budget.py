@@ -1,8 +1,9 @@
-"""Decides whether a run may start another fixture, by what its fixtures have used of the language models together.
+"""Decides whether a run may start another fixture, from the usage of language models in all its fixtures.
 
-Workers play fixtures at the same time, so what the open ones use is not known: each counts with the most that its bots may
-use. Therefore one run exceeds a budget by no more than one fixture uses, and in tokens and money by one answer of each bot of
-each open fixture: an answer that exceeds the bot's own budget counts too. A later run does not know what undecided fixtures used.
+Workers play fixtures at the same time, so the usage of the open fixtures is not known. Each of them is counted with the
+maximum that its bots may use. Therefore one run exceeds a budget by at most the usage of one fixture. Tokens and money
+can also exceed it by one answer of each bot in each open fixture, because an answer that exceeds the bot's own budget
+counts too. A later run does not know the usage of undecided fixtures.
 """
 
 from collections import defaultdict
@@ -16,7 +17,7 @@ from host.sandbox.limits import ModelAccess
 
 
 class _Amount(NamedTuple):
-    """A budget in all fixtures, by its key; what the fixtures have used of it, and a bot may use at a table."""
+    """A budget for all fixtures together: its key, its amount, the used amount, and a bot's maximum at a table."""
 
     key: str
     granted: float
@@ -25,22 +26,22 @@ class _Amount(NamedTuple):
 
 
 class RunBudget:
-    """What the fixtures of a run may use of the models together."""
+    """Budgets of the language models for all fixtures of a run together, and their usage so far."""
 
     def __init__(self, setup: WorkerSetup, models: Sequence[ModelAccess], stop: Callable[[str], None]) -> None:
-        """`models` are those with such a budget. `stop` is called with the reason if one is used up: it cancels the run."""
+        """`models` are the models with such a budget. `stop` cancels the run; its argument is the reason."""
         self._models, self._game, self.stop = models, setup.game, stop
         self._asks = {bot.name: {model.name for model in bot.limits.models} for bot in setup.bots}
         self._costs = defaultdict[str, ModelCost](ModelCost)  # of all fixtures, by the name of the model
 
     def count(self, record: Record) -> None:
-        """Count what the bots have used in a fixture that has ended."""
+        """Add the bots' usage of models in a finished fixture."""
         for costs in record.models.values():
             for name, cost in costs.items():
                 self._costs[name] = self._costs[name].plus(cost)
 
     def used_up(self, playing: Iterable[Fixture]) -> str:
-        """Return in words which budget is used up, if these fixtures use all that they may; "" if none is."""
+        """Return a text about the first budget that is used up if the open fixtures use their maximum; "" if none is."""
         fixtures = list(playing)
         for model in self._models:
             tables = sum(fixture.tables * self._callers(fixture, model.name) for fixture in fixtures)
@@ -50,7 +51,7 @@ class RunBudget:
         return ""
 
     def _callers(self, fixture: Fixture, model: str) -> int:
-        """Return how many processes of a fixture may ask a model: each has its own budget."""
+        """Return the number of processes in a fixture that may ask a model. Each process has its own budget."""
         asking = sum(model in self._asks.get(bot, ()) for bot in fixture.bots)
         return asking * self._game.processes(fixture.rules)
 

@@ -46,25 +46,25 @@ class Observer(Protocol):
         ...
 
     def progress(self, progress: Progress) -> None:
-        """Show how far a stage is."""
+        """Show the progress of a stage."""
         ...
 
 
 class LoggingObserver(NamedTuple):
-    """Passes everything to another observer, logs the stderr output of the bots, and warns about bots that are late."""
+    """Observer that passes everything to another observer, logs the bots' standard error, and adds warnings."""
 
     watch: Observer
     logs: Logs
     late: LateBots
     undecided: Callable[[str], str]  # keeps the bundle of a fixture without a result, and returns its path
-    unrecorded: set[str]  # the reasons that were shown
+    unrecorded: set[str]  # the warnings about missing recordings that were shown
 
     def say(self, text: str) -> None:
         """Show one line."""
         self.watch.say(text)
 
     def progress(self, progress: Progress) -> None:
-        """Show how far a stage is."""
+        """Show the progress of a stage. Log the texts of the bots, and warn about late bots and undecided fixtures."""
         if progress.record is not None and progress.record.undecided is not None:
             why = progress.record.undecided
             where = f"{why.where}: " if why.where else ""
@@ -88,10 +88,10 @@ class LoggingObserver(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """How a run ended; `reason` says why if it was interrupted.
+    """Outcome of a run. `reason` says why the run was interrupted.
 
-    `undecided` is the number of fixtures without a result, `cause` what kept them from it in words, and `again` the number of
-    those that the next run tries again.
+    `undecided` is the number of fixtures without a result, `cause` the reason for them in words, and `again` the number
+    of these fixtures that the next run tries again.
     """
 
     interrupted: bool = False
@@ -102,7 +102,7 @@ class RunOutcome(NamedTuple):
 
 
 class RunOptions(NamedTuple):
-    """How a run is played, and how far: nothing that its results depend on."""
+    """Options of a run. Its results do not depend on them."""
 
     fresh: bool = False
     last: str | None = None  # the last stage to play; None: all
@@ -114,7 +114,7 @@ class RunOptions(NamedTuple):
 
 
 async def run_tournament(place: Path, watch: Observer, open_backend: BackendFactory, options: RunOptions) -> RunOutcome:
-    """Play the stages of a tournament, or what is left of them.
+    """Play all stages of a tournament, or continue its run, until it is finished or interrupted. Return the outcome.
 
     Raise UserError for any problem, before any table is played.
     """
@@ -133,14 +133,14 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
 
 
 def _try_again(journal: JournalWriter, root: bytes, say: Callable[[str], None]) -> None:
-    """Let undecided fixtures be played again, as far as nothing depends on them."""
+    """Let undecided fixtures be played again if no other fixture depends on them."""
     if tried := try_again(journal, root):
         journal.set_status(RunStatus.RUNNING)
         say(f"trying {counted(len(tried), 'undecided fixture')} again")
 
 
 def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str:
-    """Write the bundle of an undecided fixture. Return where it is, or why it could not be written."""
+    """Write the bundle of an undecided fixture. Return its path, or a text with the reason why it cannot be written."""
     undecided = journal.undecided_at(path)
     assert undecided is not None  # it has just been stored
     try:
@@ -152,7 +152,7 @@ def keep_bundle(journal: Journal, folder: Folder, root: bytes, path: str) -> str
 def _budget(
     tournament: Tournament, setup: WorkerSetup, journal: Journal, stop: Callable[[str], None]
 ) -> "RunBudget | None":
-    """Return the budget of the models in all fixtures, with what those of the journal have used; None if there is none."""
+    """Return the budget of the models in all fixtures, with the usage in the journal; None if no model has a budget."""
     limited = [model for model in tournament.limits.models if model.is_limited_in_all]
     if not limited:
         return None
@@ -172,12 +172,12 @@ async def play_tournament(
     begin: Callable[[], None] = lambda: None,
     stop: Callable[[str], None] = lambda _reason: None,
 ) -> RunOutcome:
-    """Play what is left of a loaded tournament on an open backend. Call `begin` before the first table.
+    """Play all fixtures that are left in a loaded tournament, on an open backend. Call `begin` before the first table.
 
     Call `stop` with the reason if a budget for all fixtures is used up: it must cancel this call.
 
-    Return how many fixtures have no result, and why. A caller that cancels it loses only the fixtures in
-    flight. Raise UserError for any problem, before any table is played.
+    Return the number of fixtures without a result, and the reason. A caller that cancels this call loses only the
+    unfinished fixtures. Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = loaded
     level = await choose_level(backend, tournament, folder, watch.say, fresh=options.fresh, unsafe=options.unsafe)
@@ -232,12 +232,15 @@ async def play_tournament(
 async def play_stages(
     tournament: Tournament, last: str | None, setup: WorkerSetup, run: Run, say: Callable[[str], None]
 ) -> None:
-    """Play what is left of the stages, up to stage `last`. Each stage gets its bots in the order of the previous one."""
+    """Play all fixtures that are left in the stages, up to stage `last` (None: all stages).
+
+    The bots that advance begin the next stage in the order of their places.
+    """
     journal = run.journal
     played = Played(journal.stage_records, journal.sizes)
 
     def position_in(number: int) -> Position:
-        """Return the position in a stage as it is now. It stores what it has computed: call this again after new records."""
+        """Return the position in a stage as it is now. It never changes, so call this again after new records."""
         return course(journal.state(), journal.bots(), setup.seed, played)[number]
 
     for number, stage in enumerate(tournament.stages):
@@ -262,5 +265,5 @@ async def play_stages(
 
 
 def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
-    """Return a function that reports a bot whose preparation took longer than WONDER."""
+    """Return a function that reports a bot whose preparation took longer than WONDER seconds."""
     return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None

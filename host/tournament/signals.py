@@ -27,10 +27,10 @@ class Stop:
 
 @asynccontextmanager
 async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
-    """Run a block that ^C, SIGTERM or a deadline can stop: finished fixtures are saved, those in flight are dropped.
+    """Run a block that ^C, SIGTERM or a deadline can stop: finished fixtures are saved, unfinished ones are dropped.
 
     A UserError leaves the block as it was raised, without an exception group. Outside the main thread no signal arrives:
-    then the caller cancels the block.
+    there, the caller must cancel the block.
     """
     stop = Stop()
     refused: BaseException | None = None
@@ -48,7 +48,7 @@ async def interruptible(say: Callable[[str], None]) -> AsyncIterator[Stop]:
 
 
 async def signals(stop: Stop, say: Callable[[str], None], task_status: Any = trio.TASK_STATUS_IGNORED) -> None:
-    """Stop in good order at the first ^C or SIGTERM, at once at the second. The journal stays intact in both cases."""
+    """Stop in good order at the first ^C or SIGTERM, immediately at the second. Both leave the journal intact."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
         count = 0

@@ -29,18 +29,21 @@ if TYPE_CHECKING:  # only runs with a budget in all need it
 
 
 class WorkerPool(Protocol):
-    """A running executor. `description` says what it is ("2 workers"); `count` is the number of fixtures it plays at once."""
+    """A running pool of workers. `description` is a text for people ("2 workers").
+
+    `count` is the number of fixtures that the pool plays at the same time.
+    """
 
     description: str
     count: int
 
     async def submit(self, job: Job) -> None:
-        """Queue one fixture; wait while too many are not finished."""
+        """Queue one fixture; wait while too many fixtures are unfinished."""
         ...
 
     @property
     def has_result(self) -> bool:
-        """Whether a fixture has ended, so that `next_result` returns at once."""
+        """Whether a fixture has ended, so that `next_result` returns immediately."""
         ...
 
     async def next_result(self) -> Record:
@@ -49,30 +52,33 @@ class WorkerPool(Protocol):
 
 
 class CheckedPool:
-    """Passes fixtures to another pool, and gives each record to a function before it is returned."""
+    """Pool that passes fixtures to another pool, and calls `check` with each record before it returns the record."""
 
     def __init__(self, pool: WorkerPool, check: Callable[[Record], None]) -> None:
         self._pool, self._check = pool, check
         self.description, self.count = pool.description, pool.count
 
     async def submit(self, job: Job) -> None:
-        """Queue one fixture; wait while too many are not finished."""
+        """Queue one fixture; wait while too many fixtures are unfinished."""
         await self._pool.submit(job)
 
     @property
     def has_result(self) -> bool:
-        """Whether a fixture has ended, so that `next_result` returns at once."""
+        """Whether a fixture has ended, so that `next_result` returns immediately."""
         return self._pool.has_result
 
     async def next_result(self) -> Record:
-        """Return the record of the fixture that ends next. Raise what the function raises."""
+        """Return the record of the fixture that ends next. Raise the exceptions of `check`."""
         record = await self._pool.next_result()
         self._check(record)
         return record
 
 
 def require_decided(game: Game, record: Record) -> None:
-    """Raise UserError if a fixture has no result: outside a tournament, nothing else matters. Exit code 3: its game failed."""
+    """Raise UserError if a fixture has no result: outside a tournament, only the result matters.
+
+    The exit code is 3 if the organiser's own game failed, otherwise 6.
+    """
     if why := record.undecided:
         place = f"at table {why.table}" if why.table else f"in {record.path}"
         if why.cause == "model" or not ref_of(game).said:  # a game of croupier does not fail
@@ -93,9 +99,9 @@ class BotPreparer(Protocol):
         told: Callable[[str, float], None],
         /,
     ) -> Ready:
-        """Build and start the bots, and before them the referee of the game if it has one.
+        """Build and start the referee of the game if it has one, then the bots.
 
-        Raise UserError with the problems of all of them.
+        Call `told` with the name and the seconds of each bot. Raise UserError with the problems of all bots.
         """
         ...
 
@@ -106,7 +112,7 @@ number of workers; 0 leaves the number to the executor."""
 
 
 class Backend(NamedTuple):
-    """Where a tournament is played: on this machine, or on others. The caller of the runner chooses one."""
+    """The machines that play a tournament: this machine, or others. The caller of the runner chooses a backend."""
 
     demand: Callable[[Level], Awaitable[Level]]
     """Return the level to play at, given the demanded level. Raise UserError if that is not possible."""
@@ -121,9 +127,9 @@ Watch = Callable[[Progress], None]
 
 
 class Run(NamedTuple):
-    """A run under way: the fixture whose game and rules all others have, what plays, and who records and shows it.
+    """A run while it is played. `blank` is a fixture with the game and the rules of all its fixtures, without bots.
 
-    `open_folder` is that of the answers that workers store; "": they store none.
+    `open_folder` is the folder in which workers store the answers of open fixtures; empty if they store none.
     """
 
     blank: Fixture
@@ -131,14 +137,14 @@ class Run(NamedTuple):
     pool: WorkerPool
     watch: Watch
     open_folder: str = ""
-    budget: "RunBudget | None" = None  # of the models in all fixtures
+    budget: "RunBudget | None" = None  # of the models in all fixtures together
 
 
 async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     """Play due fixtures until none is left; return the records of the stage by path.
 
-    To resume a stage, call this function again. A fixture whose game fails is recorded as undecided, and the rest is
-    played. A budget in all fixtures that is used up stops the run as soon as no fixture is open.
+    To resume a stage, call this function again. A fixture whose game fails is recorded as undecided, and the other
+    fixtures are played. If a budget for all fixtures is used up, the run stops as soon as no fixture is open.
     """
     blank, journal, pool, watch, open_folder, budget = run
     kind, records = kind_of(stage), journal.stage_records(stage.name)
@@ -196,14 +202,14 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
 
 
 def forget_answers(open_folder: str, fixture: str) -> None:
-    """Remove the answers that a worker has stored, because the journal has the fixture now."""
+    """Remove the answers that a worker has stored for a fixture, because the journal has its record now."""
     from host.play.open_answers import open_file  # only runs whose bots ask models need it
 
     open_file(Path(open_folder), fixture).unlink(missing_ok=True)
 
 
 class Turns:
-    """The order in which fixtures are handed out. A bot with a lasting state file plays one fixture at a time.
+    """The order in which the runner submits fixtures. A bot with a lasting state file plays one fixture at a time.
 
     Such a bot plays its fixtures in the order of the stage, for any number of workers: a fixture that waits for one of
     its bots also delays the later ones of its other bots.
@@ -216,7 +222,7 @@ class Turns:
         self._freed: list[Due] = []  # a heap of fixtures that may have become the first of all their lines
 
     def next(self) -> Fixture | None:
-        """Return the next fixture to hand out; None if there is none before one that is being played has ended."""
+        """Return the next fixture to submit; None if no fixture may start before one that is being played has ended."""
         while True:
             order = self._agenda.next_order
             if self._freed and (order is None or self._freed[0].order < order):
@@ -235,7 +241,7 @@ class Turns:
                 return due.fixture
 
     def played(self, fixture: Fixture) -> None:
-        """Continue after a fixture that has been played; its record must be in the records of the stage."""
+        """Continue the schedule after a played fixture. Its record must already be in the records of the stage."""
         self._agenda.played(fixture.path)
         for bot in self._lasting_in(fixture):
             self._playing.discard(bot)
