@@ -352,9 +352,8 @@ def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
 
     `unit` is what tables are called: "games", "tourneys" or "tables".
     """
-    settled = head_to_head.points[
-        len(head_to_head.points) // 4 :
-    ]  # the first points vary most, and would flatten the rest
+    # Leave out the first points: they vary most, so the axis would be too long for the others.
+    settled = head_to_head.points[len(head_to_head.points) // 4 :]
     low, high = min(point.low for point in settled), max(point.high for point in settled)
     low, high = max(0.0, min(low, 0.48)), min(1.0, max(high, 0.52))
     step = next(each for each in (0.01, 0.02, 0.05, 0.1, 0.2) if (high - low) / each <= 6)

@@ -128,7 +128,7 @@ def sums_of(stage: Any, fixtures: list[Any]) -> Any:
 
 
 def set_winner(stage: Any, fixtures: list[Any]) -> Any:
-    """Return the bot with more games won in a set, or with the higher score if these are equal; None if both are."""
+    """Return the bot with more games won in a set, or else more points; None if undecided, or if scores are missing."""
     sums = {bot: (row["won"], row["total"]) for bot, row in sums_of(stage, fixtures).items()}
     decided = len({*sums.values()}) == 2 and all("scores" in each for each in fixtures)
     return max(sums, key=sums.__getitem__) if decided else None

@@ -114,9 +114,7 @@ class RunSummary(NamedTuple):
     ended: float | None = None  # seconds since 1970
     sentence: str = ""
     rules: Mapping[str, Any] = {}
-    settings: Mapping[
-        str, Any
-    ] = {}  # other settings that results depend on, by the keys of croupier.toml, without secrets
+    settings: Mapping[str, Any] = {}  # other settings that results depend on, by key of croupier.toml, without secrets
     stages: tuple[Stage, ...] = ()
     bots: tuple[BotSummary, ...] = ()
     newest: int = 0  # id of the newest fixture

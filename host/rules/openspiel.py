@@ -26,9 +26,7 @@ GAME_PREFIX, PACKAGE = "openspiel", "open_spiel"
 MAX_LINE = 8000  # bytes of a question with the names of moves; a longer one is asked without the names
 MAX_STATE = 2000  # characters of the state
 MAX_SPELLED = 3  # bytes of a character on a line: `%25`
-MAX_LEGAL = (
-    25  # bytes of a legal move on a line, besides its name: a range, and two commas; more than the rest of the line
-)
+MAX_LEGAL = 25  # most bytes of a legal move besides its name (a range, two commas), and of the rest of the line
 SAMPLE_QUESTIONS = 8  # questions of one random table: `check` asks them
 OPENING = 4  # random moves at the start of a game without chance, if the game is long enough
 POINTS_PER_UNIT = 100  # for a result of 1; some games have results like 0.25
