@@ -134,7 +134,7 @@ class Season:
         return self.inbox.put(wanted)
 
     def change(self, author: str, wanted: Activate | Cancel | Practise) -> str:
-        """Count a request of an author, leave it in the inbox, return its id. Raise Refusal (429) if he sends too many."""
+        """Count a request of an author, leave it in the inbox, return its id. Raise Refusal (429) above the limit."""
         self.changes.check(author, "requests")
         return self.request(author, wanted)
 

@@ -1,11 +1,11 @@
-"""Defines what the site of a season refuses: a problem as on the command line, with an HTTP status."""
+"""Defines the refusals of a season's site: each has a problem, as on the command line, and an HTTP status."""
 
 from collections.abc import Callable
 from typing import Any
 
 from host.base.errors import Problem, UserError
 
-RETRY_AFTER_S = 5  # when the season process has to do something first
+RETRY_AFTER_S = 5  # if the season process must do something first
 
 
 class Refusal(Exception):
@@ -34,7 +34,7 @@ def unknown_link() -> Refusal:
 
 
 def not_allowed(message: str, hint: str = "") -> Refusal:
-    """Return the refusal of what the link does not allow."""
+    """Return the refusal of something that the viewer's link does not allow."""
     return Refusal(403, Problem("W003", "", message, hint=hint))
 
 
@@ -52,7 +52,7 @@ def unpublished(name: str, reason: str) -> Refusal:
 
 
 def checked(check: Callable[[str], str], name: str) -> str:
-    """Return a name that a check of host/season/entries/names.py accepts. Raise Refusal (400) with what is wrong with it."""
+    """Return a name that `check`, of host/season/entries/names.py, accepts. Raise Refusal (400) if it does not."""
     try:
         return check(name)
     except UserError as error:

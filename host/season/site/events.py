@@ -1,4 +1,4 @@
-"""Tells listeners what has been published, as server-sent events."""
+"""Notifies listeners, by server-sent events, of published documents that have changed."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -11,25 +11,25 @@ from host.season.site.errors import Refusal
 from host.season.site.identity import Viewer
 from host.season.site.published import Published
 
-POLL_INTERVAL_S = 0.5  # between two looks at what is published
+POLL_INTERVAL_S = 0.5  # between two checks of the published documents
 PUBLIC = ("site", "ladder", "rounds")
 
 
 def watched_by(viewer: Viewer) -> Sequence[str]:
-    """Return the topics of which a viewer hears that they have changed."""
+    """Return the topics whose changes a viewer is notified of."""
     own = [topic_of(viewer.author)] if viewer.author else []
     return [*PUBLIC, *own, *(["admin"] if viewer.organiser else [])]
 
 
 class News:
-    """Watches what the season publishes."""
+    """Watches the published documents for changes."""
 
     def __init__(self, published: Published) -> None:
         self._published = published
         self._changed = trio.Event()
 
     async def follow(self) -> None:
-        """Look again and again, and wake the listeners if something has changed."""
+        """Check the published documents again and again, and wake the listeners after a change."""
         seen = 0
         while True:
             with suppress(Refusal):  # it is not published yet
@@ -40,20 +40,21 @@ class News:
             await trio.sleep(POLL_INTERVAL_S)
 
     def edition(self, topics: Sequence[str]) -> str:
-        """Return a text that differs whenever something of these topics does."""
+        """Return the edition of some topics: a text that changes whenever one of them changes."""
         return f"{self._published.revision(*topics):x}"
 
     async def events(self, topics: Sequence[str], since: str) -> AsyncIterator[bytes]:
-        """Yield an event whenever something of these topics has changed; at once if their edition is not `since`.
+        """Yield a server-sent event whenever one of the topics has changed.
 
-        An event does not have an author's name, so that a proxy's log does not learn it.
+        If `since` is not empty and not their edition, yield the first event immediately. An event does not have an
+        author's name, so that no proxy can log it.
         """
-        # Looked at before the first bytes are sent: what changes after the listener has them is news.
+        # Read before the first bytes are sent, so that each change after the listener has them is an event.
         known = {topic: self._published.revision(topic) for topic in topics}
         missed = bool(since) and since != self.edition(topics)
         yield b"retry: 2000\n\n"
         while True:
-            event = self._changed  # taken before the topics are looked at, so that no change is missed
+            event = self._changed  # taken before the revisions are read, so that no change is missed
             now = {topic: self._published.revision(topic) for topic in topics}
             changed, known = [topic for topic in topics if missed or now[topic] != known[topic]], now
             if changed:

@@ -1,4 +1,4 @@
-"""The forms of a season's pages. Each checks its token, leaves a request in the inbox, and leads back to a page."""
+"""The forms of a season's pages. A handler checks the token, leaves a request in the inbox, and redirects to a page."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ class SeasonForms:
         self._season, self._pages = season, pages
 
     async def submit(self, request: Request) -> Response:
-        """Receive a bot. What is refused is said on the page of the form."""
+        """Receive a submission, and redirect to its page. If it is refused, return the form with the reason."""
         viewer = self._season.author(request)
         try:
             with self._season.receiving(viewer.author) as limit:
@@ -50,7 +50,7 @@ class SeasonForms:
         return RedirectResponse(f"/mine/submissions/{row.id}", 303)
 
     async def join(self, request: Request) -> Response:
-        """Take a name, and show its link once."""
+        """Take a name for a new author, and return a page that shows his link once."""
         viewer = self._season.viewer(request)
         fields = await self._fields(request, viewer)
         client = self._season.client(request)
@@ -63,12 +63,12 @@ class SeasonForms:
         return response
 
     async def enter(self, request: Request) -> Response:
-        """Become another author in this browser."""
+        """Store the secret of another author's link in this browser, and redirect to his page."""
         secret = _first(await self._fields(request, self._season.viewer(request)), "secret")
         return self._pages.entered(request, secret, self._season.owner_of(secret))
 
     async def leave(self, request: Request) -> Response:
-        """Remove the cookies."""
+        """Remove the cookies, and redirect to the ladder."""
         await self._fields(request, self._season.viewer(request))
         response = RedirectResponse("/", 303)
         for cookie in (AUTHOR_COOKIE, ORGANISER_COOKIE, FORM_COOKIE):
@@ -76,7 +76,7 @@ class SeasonForms:
         return response
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel a submission of the author."""
+        """Leave a request to cancel a submission of the author."""
         viewer = self._season.author(request)
         await self._fields(request, viewer)
         row = submission_of(self._season.submissions(viewer.author), request.path_params["id"])
@@ -84,7 +84,7 @@ class SeasonForms:
         return RedirectResponse(f"/mine/submissions/{row.id}", 303)
 
     async def version(self, request: Request) -> Response:
-        """Let a version of the author play, rest or practise."""
+        """Leave a request to let a version of the author play, rest or practise."""
         viewer, params = self._season.author(request), request.path_params
         fields = await self._fields(request, viewer)
         mine = self._season.published.author(viewer.author).value
@@ -93,7 +93,7 @@ class SeasonForms:
         return RedirectResponse("/mine", 303)
 
     async def manage(self, request: Request) -> Response:
-        """Do what the organiser wants."""
+        """Leave a request for an action of the organiser. Raise Refusal (400) for a freeze without FREEZE_WORD."""
         viewer = self._season.viewer(request)
         if not viewer.organiser:
             raise unknown_link()
@@ -106,7 +106,7 @@ class SeasonForms:
         return RedirectResponse("/admin", 303)
 
     async def _fields(self, request: Request, viewer: Viewer) -> Mapping[str, Sequence[str]]:
-        """Return the fields of a form without a file. Raise Refusal (403) if it is forged."""
+        """Return the values of a form without a file, by field. Raise Refusal (403) if the form is forged."""
         fields = await fields_of(request)
         check_form(request, viewer, _first(fields, "token"))
         return fields
@@ -119,7 +119,7 @@ def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
 def change_of(
     mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: str
 ) -> Activate | Practise:
-    """Return what an author wants of a version. Raise Refusal if there is no such version, action or practice."""
+    """Return the request for an action on a version of an author. Raise Refusal if a part of it is not possible."""
     version = own_version(mine, label)
     bot = version.label.rpartition("-")[0]
     match action:
@@ -131,7 +131,7 @@ def change_of(
 
 
 def practice_of(opponents: Sequence[str], tables: str) -> tuple[tuple[str, ...], int]:
-    """Return opponents and number of tables for practice. Raise Refusal (400) if they are not usable."""
+    """Return the opponents and the number of tables for practice. Raise Refusal (400) if they are not possible."""
     count = int(tables) if tables.isascii() and tables.isdigit() and len(tables) < 9 else 0
     if not 1 <= count <= MAX_PRACTICE_TABLES:
         hint = f"1 to {MAX_PRACTICE_TABLES}"
@@ -142,7 +142,10 @@ def practice_of(opponents: Sequence[str], tables: str) -> tuple[tuple[str, ...],
 
 
 def manage_of(action: str, subject: str, reason: str) -> Manage:
-    """Return an action of the organiser. Raise Refusal if there is no such action, or if its subject is missing."""
+    """Return the request for an action of the organiser.
+
+    Raise Refusal if there is no such action, or if its subject or its reason is not possible.
+    """
     if action not in ACTIONS:
         raise not_found("there is no such action", action[:40], ", ".join(ACTIONS))
     if (action in ABOUT_A_SUBJECT) != bool(subject) or len(subject) > 80 or not subject.isprintable():

@@ -1,4 +1,7 @@
-"""Determines who a request comes from: the secret of a link in a cookie or a header, or the header of a reverse proxy."""
+"""Determines which author, or the organiser, has sent a request.
+
+Either the secret of a link, in a cookie or a header, or a header of a reverse proxy says it.
+"""
 
 import hashlib
 import hmac
@@ -23,40 +26,41 @@ IPV6_NETWORK_BITS = 64  # the part of an address that a provider gives to one cu
 
 
 class SiteOptions(NamedTuple):
-    """How a site is reached."""
+    """Options of a site: its URL, and the reverse proxies in front of it."""
 
     url: str = ""  # as browsers see it: https://cup.example; needed behind a proxy
     proxy_header: str = ""  # a header in which a reverse proxy names the author that it has logged in
-    proxies: tuple[str, ...] = ()  # addresses or networks of proxies; what others pass on is not believed
+    proxies: tuple[str, ...] = ()  # addresses or networks of the trusted proxies
 
 
 class Client(NamedTuple):
-    """Where a request comes from."""
+    """The client that has sent a request."""
 
-    address: str  # as limits count it: of IPv6 the network of the customer
+    address: str  # key for limits; for IPv6 the network of the customer
     secure: bool  # whether the browser speaks TLS
     base: str  # the address of the site as the browser sees it, without a slash at its end
-    local: bool  # whether it comes from this machine, perhaps through a proxy that is not named
-    trusted: bool  # whether a trusted proxy has passed it on
+    local: bool  # whether it is on this machine, perhaps a proxy that is not named
+    trusted: bool  # whether a trusted proxy has passed the request on
 
 
 class Viewer(NamedTuple):
-    """Who looks at a page or sends a form."""
+    """The person who looks at a page or sends a form."""
 
     author: str = ""  # empty: nobody whom the season knows
     organiser: bool = False
-    key: str = ""  # what the browser alone has: all cookies of this site
+    key: str = ""  # all cookies of this site, which only the browser has
 
     @property
     def token(self) -> str:
-        """The token of forms. It is bound to the cookies, so a page of another site cannot know it."""
+        """Return the token of forms. It follows from the cookies, so a page of another site cannot know it."""
         return hmac.new(self.key.encode(), b"croupier season form", hashlib.sha256).hexdigest() if self.key else ""
 
 
 def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
-    """Return the author to whom a secret belongs, ORGANISER for the organiser, None for nobody.
+    """Return the author to whom a secret belongs; ORGANISER if it is the organiser's, None if it is nobody's.
 
-    Every hash is compared, each in constant time: how long it takes says nothing.
+    `tokens` has the SHA-256 of each secret by author. All are compared, each in constant time, so that the duration
+    reveals nothing.
     """
     if not secret or len(secret) > MAX_SECRET_CHARS:
         return None
@@ -68,7 +72,7 @@ def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
 
 
 def client_of(request: Request, options: SiteOptions) -> Client:
-    """Return where a request comes from. Only a trusted proxy is believed about the client that it passes on."""
+    """Return the client that has sent a request. If a trusted proxy passed it on, its headers name the client."""
     peer = request.client.host if request.client else ""
     address, secure, trusted = peer, request.url.scheme == "https", _within(peer, options.proxies)
     passed_on = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
@@ -86,7 +90,7 @@ def client_of(request: Request, options: SiteOptions) -> Client:
 
 
 def _customer(address: str) -> str:
-    """Return the key by which requests are limited: an IPv4 address, or an IPv6 network."""
+    """Return the key by which limits count an address: an IPv4 address as it is, an IPv6 address as its network."""
     try:
         known = ip_address(address)
     except ValueError:
@@ -102,7 +106,7 @@ def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
 
 
 def _within(address: str, proxies: tuple[str, ...]) -> bool:
-    """Return whether an address is that of a proxy; False for a text that is not an address."""
+    """Return whether an address belongs to one of the proxies; False for a text that is not an address."""
     try:
         known = ip_address(address)
     except ValueError:
@@ -111,7 +115,7 @@ def _within(address: str, proxies: tuple[str, ...]) -> bool:
 
 
 def viewer_of(request: Request, tokens: Mapping[str, str], options: SiteOptions) -> Viewer:
-    """Return who looks at a page, by the cookies, or by the header of a trusted proxy.
+    """Return the viewer of a page, from the cookies, or from the header of a trusted proxy.
 
     Raise Refusal (403) if the proxy names an author whom the season does not know.
     """
@@ -138,7 +142,7 @@ def bearer_of(request: Request, tokens: Mapping[str, str]) -> str:
 
 
 def check_form(request: Request, viewer: Viewer, token: str) -> None:
-    """Raise Refusal (403) for a form that another site has made, or that was made for other cookies."""
+    """Raise Refusal (403) if another site has made a form, or if its token does not fit the cookies of the viewer."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise foreign_form("the browser says that another site has sent it")
     if not viewer.token or not hmac.compare_digest(viewer.token.encode(), token.encode(errors="replace")):

@@ -1,4 +1,4 @@
-"""Leaves requests in a season's inbox, and says what has become of them."""
+"""Leaves requests in a season's inbox, and remembers them until their answers are published."""
 
 import hashlib
 import shutil
@@ -28,7 +28,7 @@ NOT_READ = "the season has not read it yet; it does so within seconds while it i
 
 
 class Pending(NamedTuple):
-    """A request that is, or was a moment ago, in the inbox. `sha256` and `size` are those of its file, if it has one."""
+    """A request that is in the inbox, or was there a moment ago. `sha256` and `size` are those of its file, if any."""
 
     id: str
     request: Request
@@ -37,18 +37,18 @@ class Pending(NamedTuple):
 
     @property
     def author(self) -> str:
-        """The author who has sent it; empty for the organiser."""
+        """Return the author who has sent the request; empty for the organiser and for a new author."""
         return getattr(self.request, "author", "")
 
     @property
     def at(self) -> float:
-        """When it was written, in seconds since 1970."""
+        """Return when the request was written, in seconds since 1970."""
         nanoseconds = self.id.partition("-")[0]
         return int(nanoseconds) / 1e9 if nanoseconds.isdigit() else 0.0
 
     @property
     def row(self) -> SubmissionRow:
-        """The submission as its author sees it before the season has read it."""
+        """Return the row of the submission that its author sees until the season has read the request."""
         assert isinstance(self.request, Submit)
         bot = self.request.bot
         known = submission_id(self.request.author, bot, self.sha256)
@@ -57,14 +57,14 @@ class Pending(NamedTuple):
 
 
 class Inbox:
-    """The folder `inbox/` of a season, and what this site has written there in the last minutes."""
+    """The folder `inbox/` of a season, and the requests that were there in the last minutes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._known: OrderedDict[str, tuple[float, Pending]] = OrderedDict()  # with the time when it was last seen
+        self._known: OrderedDict[str, tuple[float, Pending]] = OrderedDict()  # by id, with the time when last seen
 
     def pending(self) -> Sequence[Pending]:
-        """Return the requests whose answers cannot have been published yet, oldest first."""
+        """Return the requests that are in the inbox, or were there in the last REMEMBERED_S, oldest first."""
         now = trio.current_time()
         for name in self._names():
             if name in self._known:
@@ -87,7 +87,7 @@ class Inbox:
             return set()
 
     def check_room(self, author: str) -> None:
-        """Raise Refusal if the season does not keep up with its requests, or if the disk is full."""
+        """Raise Refusal if too many requests, of the author or in total, are unread, or if the disk is almost full."""
         names = self._names()
         of_author = sum(found.author == author and found.id in names for found in self.pending())
         if author and of_author >= MAX_PENDING_OF_AN_AUTHOR:
@@ -108,7 +108,7 @@ class Inbox:
         return self._write(Pending("", request), None)
 
     def submit(self, request: Submit, upload: Upload) -> SubmissionRow:
-        """Hand in a file that was received; return the submission. A file that waits already is not handed in again."""
+        """Hand in a received file; return the submission. A file that waits for this bot is not handed in again."""
         for known in self.pending():
             same = isinstance(known.request, Submit) and (known.request.author, known.request.bot)
             if same == (request.author, request.bot) and known.sha256 == upload.sha256:
@@ -126,7 +126,10 @@ class Inbox:
 
 
 def read_request(folder: Path) -> Pending | None:
-    """Read a request that an earlier site, or another program, has left. None if the season has just taken it."""
+    """Return the request in a folder, which an earlier site or another program has left in the inbox.
+
+    Return None if the season has taken it in this moment, or if it is damaged.
+    """
     try:
         request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
         if not isinstance(request, Submit):
@@ -139,9 +142,9 @@ def read_request(folder: Path) -> Pending | None:
 
 
 def submissions_of(author: AuthorDocument, pending: Sequence[Pending]) -> Sequence[SubmissionRow]:
-    """Return the submissions of an author, newest first: those that the season has not stored, then the others.
+    """Return the submissions of an author, newest first: those that the season has not stored yet, then the others.
 
-    A file that is handed in again stands in the place of what was cancelled, or refused before it ran.
+    A file that is handed in again replaces its submission that was cancelled, or refused before it ran.
     """
     stored = {row.id for row in author.submissions if settled(row)}
     rows = {}
@@ -171,9 +174,9 @@ def submission_of(rows: Sequence[SubmissionRow], name: str) -> SubmissionRow:
 
 
 def settled(row: SubmissionRow) -> bool:
-    """Return whether the same bytes need not be handed in again: the submission waits, runs, or has a verdict.
+    """Return whether a submission waits, runs, or has a verdict: then the same bytes are not handed in again.
 
-    What was cancelled, or refused before it ran (a full queue, a quota), may be submitted again.
+    A submission that was cancelled, or refused before it ran (a full queue, a quota), may be handed in again.
     """
     if row.state == SubmissionState.CANCELLED:
         return False

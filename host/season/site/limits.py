@@ -1,4 +1,4 @@
-"""Limits how often clients may ask: a token bucket for each address and each author."""
+"""Limits how many requests clients may send: a token bucket for each address and each author."""
 
 import math
 from collections import OrderedDict
@@ -15,7 +15,7 @@ MAX_KEYS = 20_000  # clients that are remembered; the one that asked least recen
 
 
 class Rate(NamedTuple):
-    """How many requests are allowed: `per_second` in the long run, `burst` at once."""
+    """How many requests are allowed: `per_second` in the long run, and `burst` without a pause between them."""
 
     per_second: float
     burst: int
@@ -30,14 +30,14 @@ STREAMS_OF_AN_ADDRESS, STREAMS = 64, 500  # of events: a class of students may h
 
 
 class RateLimiter:
-    """Counts requests by a key."""
+    """Limits the rate of requests, by a key such as an address or an author."""
 
     def __init__(self, rate: Rate, now: Callable[[], float] = trio.current_time) -> None:
         self._rate, self._now = rate, now
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens that were left, and when
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by key: how many tokens were left, and when
 
     def wait(self, key: str) -> float:
-        """Count a request. Return 0 if it is allowed, else after how many seconds it would be."""
+        """Count a request. Return 0 if it is allowed, otherwise the seconds until a request would be allowed."""
         now = self._now()
         left, at = self._left.pop(key, (float(self._rate.burst), now))
         left = min(self._rate.burst, left + (now - at) * self._rate.per_second)
@@ -48,13 +48,13 @@ class RateLimiter:
         return 0.0 if allowed else (1 - left) / self._rate.per_second
 
     def check(self, key: str, what: str) -> None:
-        """Count a request. Raise Refusal (429) if it is one too many."""
+        """Count a request. Raise Refusal (429) if the rate is too high. `what` names the requests, for the message."""
         if seconds := self.wait(key):
             raise too_many(f"too many {what} from here", math.ceil(seconds))
 
 
 class Slots:
-    """Limits what happens at the same time, in all and by a key."""
+    """Limits how many things happen at the same time: `each` for one key, and `all_together` in total."""
 
     def __init__(self, each: int, all_together: int) -> None:
         self._each, self._all = each, all_together
@@ -62,12 +62,12 @@ class Slots:
 
     @property
     def used(self) -> int:
-        """The number of slots that are held."""
+        """Return the number of slots that are held."""
         return sum(self._used.values())
 
     @contextmanager
     def held(self, key: str, what: str) -> Iterator[None]:
-        """Hold a slot during the block. Raise Refusal (429) if there is none."""
+        """Hold a slot for a key in the block. Raise Refusal (429) if none is free. `what` is a word of the message."""
         if self._used.get(key, 0) >= self._each:
             raise too_many(f"{self._each} {what} of yours are under way already", 5)
         if self.used >= self._all:
@@ -82,5 +82,5 @@ class Slots:
 
 
 def too_many(message: str, seconds: int) -> Refusal:
-    """Return the refusal of one request too many."""
+    """Return the refusal of a request above a limit. It may be sent again after some seconds."""
     return Refusal(429, Problem("W007", "", message, hint=f"try again in {seconds} s"), max(1, seconds))

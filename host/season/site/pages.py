@@ -1,4 +1,7 @@
-"""The pages of a season: ladder, rounds, bots, rules, and behind links the author's and the organiser's. None needs a script."""
+"""The pages of a season: ladder, rounds, bots and rules, and behind links, the pages of authors and of the organiser.
+
+No page needs a script.
+"""
 
 import re
 from collections.abc import Sequence
@@ -84,13 +87,13 @@ def season_asset(file: str) -> CachedResponse:
 
 
 class View(NamedTuple):
-    """What every page shows besides its own content."""
+    """The values that every page shows besides its own content."""
 
     season: Loaded[SiteDocument]
     viewer: Viewer
     here: str  # the address in the menu that the page belongs to
     live: bool = True
-    private: bool = True  # whether it shows what is for its viewer alone
+    private: bool = True  # whether it shows something that only its viewer may see
 
 
 class SeasonPages:
@@ -104,7 +107,7 @@ class SeasonPages:
     # For everybody.
 
     async def ladder(self, request: Request) -> Response:
-        """Return the ladder."""
+        """Return the page with the ladder."""
         view, found = self._view(request, "/"), self._season.published.ladder()
         values = {
             "title": "Ladder",
@@ -115,13 +118,13 @@ class SeasonPages:
         return self._public(request, view, "ladder.html", values, [found])
 
     async def rounds(self, request: Request) -> Response:
-        """Return the list of rounds."""
+        """Return the page with the list of rounds."""
         view, found = self._view(request, "/rounds"), self._season.published.rounds()
         table = self._fragment("rounds_table.html", found, lambda rounds: {"rounds": rounds})
         return self._public(request, view, "rounds.html", {"title": "Rounds", "table": table}, [found])
 
     async def round(self, request: Request) -> Response:
-        """Return one round."""
+        """Return the page of a round."""
         view, found = self._view(request, "/rounds"), self._round(request)
         values = {"title": f"Round {found.value.row.number}", "round": found.value}
         return self._public(request, view, "round.html", values, [found])
@@ -134,7 +137,7 @@ class SeasonPages:
         return FileResponse(self._season.published.file(file), media_type="text/html", headers=headers)
 
     async def bot(self, request: Request) -> Response:
-        """Return a bot."""
+        """Return the page of a bot."""
         view, found, ladder = (
             self._view(request, ""),
             self._season.published.bot(request.path_params["name"]),
@@ -147,12 +150,12 @@ class SeasonPages:
         return self._public(request, view, "bot.html", values, [found, ladder])
 
     async def rules(self, request: Request) -> Response:
-        """Return the rules and how to submit."""
+        """Return the page with the rules, and with how to submit."""
         values = {"title": "Rules", "base": self._season.client(request).base}
         return self._public(request, self._view(request, "/rules"), "rules.html", values, [])
 
     async def chain(self, request: Request) -> Response:
-        """Return the chain of the season. A client that has the first lines gets the rest with the header Range."""
+        """Return the file with the chain. With the header Range, a client gets only the lines that it does not have."""
         return download(self._season.published.file(CHAIN_FILE), CHAIN_FILE, "application/x-ndjson")
 
     async def records(self, request: Request) -> Response:
@@ -177,7 +180,7 @@ class SeasonPages:
         return self.stream(request, self._season.viewer(request) if private else Viewer())
 
     def stream(self, request: Request, viewer: Viewer) -> Response:
-        """Return a stream of events: which documents have changed. Raise Refusal (429) if too many listen."""
+        """Return a stream of events about changed documents. Raise Refusal (429) if too many clients listen."""
         season, client = self._season, self._season.client(request)
         with season.listening.held(client.address, "streams of events"):
             pass  # refuses before the stream begins
@@ -195,7 +198,8 @@ class SeasonPages:
     async def link(self, request: Request) -> Response:
         """Store the secret of a link in a cookie, and redirect to an address without it.
 
-        Somebody who is another author already is asked first: a page elsewhere could lead him into its own account.
+        If this browser belongs to another author already, ask the viewer first: a page of another site could lead him
+        into the account of its own author.
         """
         secret = request.path_params["secret"]
         found, known = self._season.owner_of(secret), self._season.viewer(request).author
@@ -204,7 +208,7 @@ class SeasonPages:
         return self.entered(request, secret, found)
 
     def entered(self, request: Request, secret: str, found: str | None) -> Response:
-        """Return the redirection that stores a secret in a cookie."""
+        """Return the redirection to the page of `found`, the owner of a secret. It stores the secret in a cookie."""
         response = RedirectResponse("/admin" if found == ORGANISER else "/mine", 303)
         cookie = ORGANISER_COOKIE if found == ORGANISER else AUTHOR_COOKIE
         set_cookie(response, cookie, secret, self._season.client(request))
@@ -215,7 +219,7 @@ class SeasonPages:
         return self.submit_form(request, None)
 
     def submit_form(self, request: Request, refused: Refusal | None) -> Response:
-        """Return that form, with the reason why it was refused the last time."""
+        """Return the form of the page /submit, with the reason if the last attempt was refused."""
         view = self._view(request, "/submit")._replace(live=False)
         mine = self._season.published.author(view.viewer.author).value if view.viewer.author else None
         values = {
@@ -227,7 +231,7 @@ class SeasonPages:
         return self.private(request, view, "submit.html", values, refused.status if refused else 200)
 
     async def mine(self, request: Request) -> Response:
-        """Return what an author has."""
+        """Return the page of an author: his submissions, versions, faults and own tables."""
         view = self._view(request, "/mine", author=True)
         mine = self._season.published.author(view.viewer.author).value
         rows = self._season.submissions(view.viewer.author)
@@ -244,14 +248,14 @@ class SeasonPages:
         return self.private(request, view, "mine.html", values)
 
     async def submission(self, request: Request) -> Response:
-        """Return a submission of an author, with its verdict."""
+        """Return the page of a submission of an author, with its verdict."""
         view = self._view(request, "/mine", author=True)
         row = submission_of(self._season.submissions(view.viewer.author), request.path_params["id"])
         values = {"title": row.label or row.bot or row.file_name, "row": row, "reload": not final(row.state)}
         return self.private(request, view, "submission.html", values)
 
     async def version(self, request: Request) -> Response:
-        """Return a version of an author, with the form for practice."""
+        """Return the page of a version of an author, with the form for practice."""
         view, ladder = self._view(request, "/mine", author=True), self._season.published.ladder()
         version = own_version(self._season.published.author(view.viewer.author).value, request.path_params["label"])
         others = [row.label for row in ladder.value.rows if row.label != version.label] if ladder else []
@@ -260,12 +264,12 @@ class SeasonPages:
         return self.private(request, view, "version.html", values)
 
     async def file(self, request: Request) -> Response:
-        """Return the bytes of a submission to its author."""
+        """Return the file of a submission to its author."""
         row, path = self._season.file_of(self._season.author(request).author, request.path_params["id"])
         return download(path, row.file_name)
 
     async def tables(self, request: Request) -> Response:
-        """Return a file of an author's own tables."""
+        """Return an author's own tables of a round. The address counts his rounds from 1, newest first."""
         author = self._season.author(request).author
         file_name, content = self._season.own_tables(author, request.path_params["number"])
         return download(content, file_name, "application/x-ndjson")
@@ -273,7 +277,7 @@ class SeasonPages:
     # For the organiser.
 
     async def admin(self, request: Request) -> Response:
-        """Return what the organiser sees."""
+        """Return the page of the organiser. Raise Refusal (401) for anybody else."""
         view, ladder = self._view(request, "/admin"), self._season.published.ladder()
         if not view.viewer.organiser:
             raise unknown_link()
@@ -284,12 +288,12 @@ class SeasonPages:
     # Messages.
 
     def message(self, request: Request, title: str, **values: Any) -> Response:
-        """Return a page with a link that is shown once."""
+        """Return a page with a message, for example with a link that is shown once."""
         view = self._view(request, "/submit")._replace(live=False)
         return self.private(request, view, "message.html", {"title": title, "problem": None, "entering": ""} | values)
 
     def refusal(self, request: Request, refused: Refusal) -> Response:
-        """Return the page of what the site refuses; it needs no document."""
+        """Return the page of a refusal. It works even if nothing has been published."""
         try:
             view = self._view(request, "")._replace(live=False)
         except Refusal:
@@ -301,7 +305,7 @@ class SeasonPages:
     # How pages are made.
 
     def _view(self, request: Request, here: str, author: bool = False) -> View:
-        """Return what every page shows. With `author`, raise Refusal (401) for anybody whom the season does not know."""
+        """Return the values that every page shows. `author`: raise Refusal (401) if the viewer is not an author."""
         viewer = self._season.author(request) if author else self._season.viewer(request)
         return View(self._season.published.site(), viewer, here)
 
@@ -309,7 +313,7 @@ class SeasonPages:
         return self._season.published.round(request.path_params["number"])
 
     def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
-        """Return a table of many rows. It is rendered once for each state of its document, whatever surrounds it."""
+        """Return a long table as HTML. It is rendered once for each state of its document, for all viewers."""
 
         def rendered() -> Markup:
             values = values_of(found.value if found else None)
@@ -320,7 +324,10 @@ class SeasonPages:
     def _public(
         self, request: Request, view: View, template: str, values: dict[str, Any], used: Sequence[Loaded[Any] | None]
     ) -> Response:
-        """Return a page that is the same for all of a kind of viewer; it is rendered once for each state of the season."""
+        """Return a page that is the same for all visitors, for all authors, or for the organiser.
+
+        It is rendered only once for each state of the documents in `used` and of the season as a whole.
+        """
         viewer = Viewer("an author" if view.viewer.author else "", view.viewer.organiser)
         revisions = tuple(each and each.revision for each in [view.season, *used])
         client, edition = self._season.client(request), self._season.news.edition(PUBLIC)
@@ -334,9 +341,10 @@ class SeasonPages:
     def private(
         self, request: Request, view: View, template: str, values: dict[str, Any], status: int = 200
     ) -> Response:
-        """Return a page with the token of forms.
+        """Return a page for one viewer, with the token for its forms.
 
-        It is not compressed: the length of a compressed page can tell a secret in it, if others choose a part of the page.
+        The page is not compressed: if a stranger chooses a part of a page, its compressed length can reveal a secret in
+        it.
         """
         viewer, made = view.viewer, ""
         if not viewer.key:
@@ -381,7 +389,7 @@ def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
 
 
 def download(content: Path | bytes, file_name: str, media_type: str = "application/octet-stream") -> Response:
-    """Return a file, or its bytes, that the browser stores and does not show, whatever it contains."""
+    """Return a response with a file, or with bytes, that the browser stores and never shows, whatever they contain."""
     shown = re.sub(r"[^\w.+-]", "_", file_name)[:120] or "file"
     quoted = f"attachment; filename*=UTF-8''{quote(shown)}"
     headers = {
@@ -395,10 +403,10 @@ def download(content: Path | bytes, file_name: str, media_type: str = "applicati
 
 
 class GrowingFile(FileResponse):
-    """A file that may grow while it is sent: no more of it is sent than has been announced."""
+    """A response with a file that may grow meanwhile. It sends no more bytes than its header has announced."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file, or the part that is asked for."""
+        """Send the file, or the part that the client asks for."""
         left = 0
 
         async def bounded(message: Message) -> None:
@@ -421,5 +429,5 @@ NO_SEASON = msgspec.convert(
     },
     SiteDocument,
 )  # fmt: skip
-"""What a page of an error shows while the season has published nothing."""
+"""The season that the page of an error shows while nothing has been published."""
 TITLES = {401: "A link is needed", 403: "Not allowed", 404: "Not found", 429: "Too many requests", 503: "Not yet"}
