@@ -268,7 +268,7 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def executor(self, setup: WorkerSetup, on_lost: ReportProgress, _workers: int) -> AsyncIterator[FixtureQueue]:
-        """Yield a queue. Every machine plays its fixtures, one per thread at a time, and so do machines that join later."""
+        """Yield a queue. Every machine plays fixtures of the queue, one per thread at a time, also if it joins later."""
         suitable = [worker for worker, result in self._results.items() if not result.problems]
         count, threads = len(suitable), sum(worker.threads for worker in suitable)
         description = f"{counted(count, 'worker')} of {self._client.address}, {threads} at once"
@@ -281,7 +281,7 @@ class Cluster:
     async def _serve_workers(self, queue: FixtureQueue, setup: WorkerSetup) -> None:
         """Feed every worker that is connected. Raise UserError (exit code 5) when no worker was connected for too long.
 
-        The records until then stay in the journal.
+        Fixtures that were played before stay in the journal.
         """
         active: set[str] = set()
 

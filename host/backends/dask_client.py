@@ -159,7 +159,7 @@ class DaskClient:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Any]:
-        """Use the Dask client. Raise ConnectionLost when it is not connected."""
+        """Yield the Dask client. Raise ConnectionLost when it is not connected, or when the block loses the connection."""
         if self._client is None or self._client.status != "running":
             raise ConnectionLost
         try:

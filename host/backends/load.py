@@ -17,7 +17,7 @@ MIN_STRANGERS, STRANGERS_SHARE = 0.5, 0.1
 
 
 async def busy_cores() -> float:
-    """Return how many of this process's cores other programs keep busy, on average over SAMPLE_S."""
+    """Return how many of the cores that this process may use are busy with other programs, on average over SAMPLE_S."""
     cores = os.sched_getaffinity(0)
     began, busy, own = time.monotonic(), _busy_seconds(cores), time.process_time()
     await trio.sleep(SAMPLE_S)

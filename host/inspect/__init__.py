@@ -1,1 +1,1 @@
-"""Examine what was recorded: play tables again, ask recorded questions again, verify a journal."""
+"""Examine recorded fixtures: play tables again, ask recorded questions again, verify a journal."""

@@ -14,9 +14,9 @@ from protocols.wire import Fault, FaultKind
 
 
 def repro_of_check(bot: BuiltBot, game: Game, answers: ConformanceResult, piece: Evidence, level: Level) -> Repro:
-    """Return the data to ask the question of a fault that `check` has found again.
+    """Return a repro of a fault that `check` has found: the data to ask the question of the fault again.
 
-    If the bot remembers earlier questions, the data has the questions that the same process was asked before.
+    If the bot remembers earlier questions, the repro has the questions that the same process was asked before.
     """
     unasked = AnswerSample("", Question(1, 1, game.examples[0]), Fault(FaultKind.TIMEOUT), piece.wall)
     asked = [*answers.samples] or [unasked]

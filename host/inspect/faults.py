@@ -50,7 +50,7 @@ class FaultGroup(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the group as JSON values, by key. A time that was not measured is None.
 
-        A group without evidence has only its bot, kind and count.
+        A group without evidence has only the keys `bot`, `kind`, `count` and `after`.
         """
         row: dict[str, Any] = {"bot": self.bot, "kind": self.kind, "count": self.total, "after": dict(self.after)}
         if not self.recorded:
@@ -74,7 +74,7 @@ class FaultGroup(NamedTuple):
         }
 
     def text(self, option: str, *, verbose: bool) -> Iterator[str]:
-        """Yield the group as lines, with the evidence of its first recorded fault. `option` is that of `lines_of`."""
+        """Yield the group as lines, with the evidence of its first recorded fault. For `option`, see `lines_of`."""
         details = f"  ({', '.join([after_faults(self.after)] if self.after else self.details)})"
         details = "" if details == "  ()" else details
         yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"

@@ -222,7 +222,7 @@ def _explained(row: GradeRow, logged: IntakeRow | None, fault: FirstFault | None
 
 
 def _status(position: Position, row: GradeRow, standing: Row | None) -> str:
-    """Return the status of a bot, in words."""
+    """Return the status of a bot in words, such as "graded" or "withdrawn"."""
     if row.bot in position.tournament.run.withdrawn:
         return "withdrawn"
     if standing is not None and standing.disqualified:

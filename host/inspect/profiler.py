@@ -18,7 +18,7 @@ SAMPLE_PERIOD_S = 0.001
 MAX_MOMENTS = 12
 SHORTEST_EXPLAINED_S = 0.001  # a shorter answer gets no verdict
 STATES = {"R": "runnable", "S": "sleeping", "D": "waiting for the disk", "T": "stopped", "Z": "ended", "t": "stopped"}
-"""What a process is doing, by the letter in /proc/PID/stat."""
+"""States of a process in words, by the letter in /proc/PID/stat."""
 
 VERDICTS = ("computing", "the machine was busy", "waiting, not computing", "")
 """Texts for the use that took most of the time, in the order of the fields of a TimeBreakdown."""
@@ -48,7 +48,7 @@ class TimeBreakdown(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What the profiler measured during one answer, in seconds."""
+    """Measurements of the profiler during one answer, in seconds."""
 
     cpu: float = 0.0
     queued: float = 0.0  # waiting for a core

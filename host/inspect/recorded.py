@@ -106,7 +106,7 @@ class RecordedTable(NamedTuple):
             blame_game(self.game, failed)
 
     def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> "Table | ToldTable":
-        """Return the table after its first answers: from its transcript if there is one, otherwise by the rules.
+        """Return the table after its first answers, played from its transcript if there is one, otherwise by the rules.
 
         Raise GameFailed if the game fails, AnswersDoNotFit if the transcript is damaged.
         """
@@ -211,7 +211,7 @@ class RecordedFixture:
         return banks
 
     def table(self, nth: int) -> RecordedTable:
-        """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if its answers are missing."""
+        """Return the nth table, from 0; -1 is the last. Raise UserError (exit code 1) if it is missing or damaged."""
         at, game = nth % len(self.sittings), self.game
         try:
             answers, scores = self.answers[at], self.record.scores[at]
@@ -236,7 +236,7 @@ class RecordedFixture:
 
     @contextlib.contextmanager
     def refusing_misfits(self) -> Iterator[None]:
-        """Raise UserError if the answers turn out not to fit the rules in the block, or if the game fails."""
+        """Raise UserError instead of AnswersDoNotFit or GameFailed in the block."""
         try:
             yield
         except AnswersDoNotFit as differs:

@@ -14,11 +14,11 @@ from host.sandbox.levels import Level
 from protocols.wire import Answer, Fault, FaultKind
 
 History = Literal["none", "table", "fixture"]
-"""Which earlier questions of the bot come first: none, those of the same table, or those of the whole fixture."""
+"""The earlier questions that the bot is asked first: none, those of the same table, or those of the whole fixture."""
 
 
 class Target(NamedTuple):
-    """The questions to ask again at one table: the question with this number. If it is 0, all questions of the bot."""
+    """A question to ask again, by its table and its number. Number 0 means all questions of the bot at this table."""
 
     fixture: str
     nth: int  # of the table in its fixture, from 0; -1 is the last

@@ -31,7 +31,7 @@ KEPT = 1000  # characters of an answer, and of standard error, in the evidence o
 
 
 class TableRef(NamedTuple):
-    """The place of a table in a journal, and the reason to show it to somebody."""
+    """The place of a table in a journal, and the reason to show this table."""
 
     name: str
     fixture: str
@@ -283,7 +283,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
 
 
 def rounded(us: int) -> int:
-    """Return a time rounded to two digits. More digits would be noise, and would double the size of a page."""
+    """Return a time rounded to two significant digits. More digits would be noise, and would double the size of a page."""
     return round(us, min(0, 2 - len(str(us))))
 
 

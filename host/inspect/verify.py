@@ -1,4 +1,4 @@
-"""Verify a journal: play the recorded answers through the rules again and compare everything that follows."""
+"""Verify a journal: play the recorded answers through the rules again, and compare the outcome with the journal."""
 
 import random
 from collections import Counter, defaultdict

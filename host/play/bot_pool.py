@@ -67,8 +67,8 @@ class BotPool:
     ) -> None:
         """`cores` are the cores of the worker. Each bot uses the first of them, as many as its bot.toml asks for.
 
-        If `cores` is empty, all bots use the cores of this process. `functions` has functions by the name of a bot: they
-        answer in this process for the bot.
+        If `cores` is empty, all bots use the cores of this process. `functions` maps the name of a bot to a Python function
+        that answers for this bot in this process.
         """
         self.setup, self.game, self._cores = setup, setup.game, cores
         self._bots = {bot.name: bot for bot in setup.bots}
@@ -174,7 +174,10 @@ class BotPool:
         state: bytes = b"",
         answers: "OpenAnswers | None" = None,
     ) -> AsyncIterator[Seat]:
-        """Seat one process of a bot, for the length of the block. Its CROUPIER_SEED follows from the path."""
+        """Seat one process of a bot in a fixture, for the length of the block.
+
+        `path` is the path of the fixture. The CROUPIER_SEED of the process follows from it.
+        """
         bot, player = self._bots[name], player_name(name, process)
         if answer_all := self._functions.get(name):
             yield Seat(bot, FunctionProcess(answer_all), never_restarted, None)

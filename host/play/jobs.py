@@ -1,4 +1,4 @@
-"""Defines the messages to a worker, setups and jobs, and the encoding of setups, jobs and records."""
+"""Defines setups and jobs, which are the messages to a worker, and encodes setups, jobs and records."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, get_type_hints

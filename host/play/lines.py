@@ -59,7 +59,7 @@ def digest(text: str, size: int = MOVES_BYTES) -> bytes:
 
 
 def spelled_for_lines(answer: Answer) -> str:
-    """Return the text of an answer that the line of its table is made of: a fault without its detail."""
+    """Return the text of an answer for the line of its table. The text of a fault has no detail."""
     return f"!{answer.kind}" if isinstance(answer, Fault) else spelled_answer(answer)
 
 

@@ -199,7 +199,7 @@ class News:
         self.illegal: defaultdict[str, list[IllegalMove]] = defaultdict(list)
 
     def batch(self, bot: str, questions: Sequence[HasQuestion]) -> Batch:
-        """Return a batch of questions to a bot together with all its news, which are then removed here."""
+        """Return a batch of questions to a bot, with all news for the bot. The same news is never returned twice."""
         return Batch(questions, self.ended.pop(bot, ()), self.illegal.pop(bot, ()))
 
     def report_illegal(self, bot: str, question: Question, move: Answer) -> None:

@@ -154,10 +154,10 @@ class Record(NamedTuple):
 
 
 STORED_FIELDS = Record._fields.index("models")
-"""Number of first fields of a summary that a journal always stores.
+"""A journal always stores so many fields of a summary, the first ones.
 
-The field `models` is stored too if a bot has used a model. `models` and `retries` are stored too if a bot was asked again. The
-chain of the journal covers the bytes of these fields, so no later field can be stored with them."""
+It also stores `models` if a bot has used a model, and `models` and `retries` if a bot was asked again. The chain of the journal
+covers the bytes of these fields, so no later field can be stored with them."""
 
 
 MAX_STORED_FIELDS = STORED_FIELDS + 2
@@ -275,7 +275,7 @@ def count_replays(records: Iterable[Record]) -> Replays:
 
 
 class _AnswerCache(dict[Answer, str]):
-    """Caches the journal's text of each answer, such as `B 15` or `!exception ValueError`. Few answers are different.
+    """Caches the journal's text of each answer, such as `B 15` or `!exception ValueError`. Most answers are repeated.
 
     A move with a text is always written with its number: `PASS 0 QS%2C2H`. It is not cached, because each such text may have
     a kilobyte and occur only once.

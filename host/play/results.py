@@ -68,7 +68,7 @@ def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dic
 
 
 def recorded(game: Game, fixture: Fixture, played: Sequence[PlayedTable], seats: Mapping[str, Seat]) -> Record:
-    """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded as one.
+    """Return the record of a fixture, given its game, tables and seats. The seats of one bot are recorded together.
 
     The record has no costs of models (see `model_costs`).
     """

@@ -69,7 +69,7 @@ class SteppedTable:
 
 
 class SteppedTables:
-    """Several tables that are played at the same time. `new_table` begins the table with an index."""
+    """Several tables that are played at the same time. `new_table` returns a new table for an index."""
 
     def __init__(
         self, count: int, new_table: Callable[[int], OwnTable], rules: OwnRules, seats: Mapping[str, Seat]

@@ -89,7 +89,7 @@ def pack_transcript(tables: Sequence[bytes]) -> bytes:
 
 
 def unpack_transcript(packed: bytes) -> list[bytes]:
-    """Return the transcripts of a fixture's tables, in order, given that of the fixture. Raise ValueError if it is damaged."""
+    """Return the transcript of each table in a fixture's packed transcript, in order. Raise ValueError if it is damaged."""
     try:
         raws = _decode(decompress(packed, MAX_STORED_TRANSCRIPT_BYTES), type=_Raws)
     except (zlib.error, TypeError) as broken:  # SQLite may contain text instead of bytes

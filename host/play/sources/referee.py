@@ -299,7 +299,8 @@ class RefereeSource:
     def _moves(self, table: int, over: Over) -> Moves:
         """Return the opening and the moves of a table that is over, which identify it. The opening is its first questions.
 
-        The moves are those that the referee reports, otherwise all later questions and answers; with the scores.
+        The moves are those that the referee reports, otherwise a digest of all later questions and answers. The scores
+        follow the moves.
         """
         first, *rest = self._histories.pop(table, None) or [""]
         return first, f"{over.moves if over.moves is not None else rest} {over.scores}"

@@ -47,8 +47,8 @@ class Step(NamedTuple):
     """The progress of a table after it was opened, or after all its open questions were answered.
 
     Either `requests` are open, to different seats, and are answered together; or the table is over and has `scores`.
-    A text that needs no answer is not part of a step. The source puts such a text for a seat into the view of the seat's
-    next question, before the question, because a seat receives nothing but views.
+    A text for a seat that needs no answer is not part of a step. The source puts it into the view of the seat's next
+    question, in front of the question, because a seat receives nothing but views.
     """
 
     requests: tuple[Request, ...] = ()
@@ -90,8 +90,8 @@ class Source(Protocol):
 
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
         opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
-        The source has checked each progress: every seat is a seat of the game and is asked once, and each bot has a score.
-        Raise SourceFailed if any table fails. Raise UserError if the source cannot run here.
+        The source checks the progress that it returns: every seat is a seat of the game and is asked once, and each bot has
+        a score. Raise SourceFailed if any table fails. Raise UserError if the source cannot run here.
 
         The progress of a table must follow from its setup, its luck and its answers alone: after a failure a fresh source
         is given the same answers step by step, and must return the same steps.

@@ -157,7 +157,7 @@ class SteadySource:
         self._tables = {number: table for number, table in self._tables.items() if table.last.requests}
 
     def _end_series(self) -> None:
-        """Forget the failures in a row, and give tables to the process together again."""
+        """Forget the last failures. From now on, give several tables to the process together again."""
         self._in_a_row, self._suspect, self._is_careful = 0, 0, False
 
     def _add(self, table: SourceTable, said: Step) -> None:
@@ -201,9 +201,9 @@ class SteadySource:
         self._held = tuple([number for number in self._held if number not in over])
 
     async def _make_room(self, source: Source, tables: Sequence[SourceTable]) -> list[SourceTable]:
-        """Make room for some tables in the process, which drops others if it would hold too many.
+        """Make room for some tables in the process: let it drop others if it would hold too many.
 
-        Return those of `tables` that it does not hold any more: it must be given their answers again.
+        Return those of `tables` that the process has dropped or never had. It must be given their answers again.
         """
         numbers = [table.number for table in tables]
         others = [number for number in self._held if number not in numbers]
