@@ -220,7 +220,7 @@ class TableIds:
         self._ended = b""
 
     def number(self, table: int) -> int:
-        """Return the number in the process of a table of the fixture. A table without one gets the next number."""
+        """Return the number under which the process knows a table of the fixture. A new table gets the next number."""
         number = self._numbers.get(table)
         if number is None:
             self._last = number = self._last + 1

@@ -375,7 +375,7 @@ def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]
 
 
 def _bank_exceeded(key: str, asked: Any, granted: Limits, toml: Toml) -> Problem | None:
-    """Return the problem of a bot whose key requests a bank, an increment or a floor that is not granted, or None."""
+    """Return the problem if a key requests a bank, an increment or a floor that is not granted; otherwise None."""
     most = getattr(granted, key)
     shown = f"{key} = {to_toml(toml.data['limits'][key])}"
     if not granted.bank.seconds:

@@ -124,7 +124,7 @@ class Charged(NamedTuple):
 class Waits:
     """Measures how long the process that answers has waited for a processor: since its answer is slow, or since its start.
 
-    `waited` is the longest wait of one of its threads in seconds, by the last look.
+    `waited` is the longest wait of one of its threads in seconds, at the last look.
     """
 
     def __init__(self, sandbox: Sandbox, computed: Callable[[], float]) -> None:

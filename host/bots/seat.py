@@ -464,7 +464,7 @@ async def open_seat(
 
     `seed` is the bot's CROUPIER_SEED. If `sandbox` is a failure, the bot crashes at its first question. Without `recovery`,
     the seat raises failures of the host. With `store`, the seat stores the answers, and begins with those that are stored
-    already. `exchanges` records the bot's requests to models with their replies, or replies from a recording. If a bot has
+    already. `exchanges` records the exchanges of the bot with its models, or answers the bot from a recording. If a bot has
     retries and `allows` refuses a move, the bot is asked again.
     """
     bank = time_bank(bot.limits)
@@ -534,8 +534,8 @@ async def open_process(
 ) -> AsyncIterator[BotProcess]:
     """Open the process of a bot in its sandbox, without counting faults; leaving the block kills all its processes.
 
-    If there is a `previous` process in the same fixture, which must have ended, its usage and its standard error go on in
-    the new one.
+    `previous` is the bot's last process in the same fixture, which must have ended. The new process continues its usage and
+    its standard error.
     """
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:

@@ -91,11 +91,10 @@ class Batch(NamedTuple):
 class BatchResult(NamedTuple):
     """Results of a batch, one list for each kind of value, in the order of the questions.
 
-    There is no object for each answer, because a batch may have a hundred answers.
-
-    `walls` and `cpus` are in seconds. `cpus` is empty if they are unknown. Each answer of a batch has an equal share of
-    the batch's processor time. `failed` is the outcome of the first question without an answer in `answers`, if that
-    question ended the process or could not be asked. The questions after it were not asked.
+    There is no object for each answer, because a batch may have a hundred answers. `walls` and `cpus` are in seconds.
+    `cpus` is empty if they are unknown. Each answer of a batch has an equal share of the batch's processor time. `failed`
+    is the outcome of the first question without an answer in `answers`, if that question ended the process or could not be
+    asked. The questions after it were not asked.
     """
 
     answers: list[Answer]
