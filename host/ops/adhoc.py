@@ -41,20 +41,20 @@ MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
 
 class Conditions(NamedTuple):
-    """How bots play outside a tournament. None: as the tournament of the folder says, otherwise as the game does."""
+    """Options of a game outside a tournament. None: the setting of the folder's tournament, otherwise of the game."""
 
     game: str | None = None
     preset: str | None = None
     seed: str | None = None  # None: random
     mirror: bool = False
-    limits: str | None = None  # as `--limits` has them
+    limits: str | None = None  # in the form of `--limits`
     workers: int | None = None  # None: one for each core
     logs: Path | None = None  # the folder for what bots write to standard error
     unsafe: bool = False
 
 
 def adhoc_settings(folder: Path, found: GameAndBots, stage: PairStageConfig, chosen: Conditions) -> AdhocSettings:
-    """Return the rules, level and limits of a game outside a tournament; those of the tournament here, if there is one."""
+    """Return the settings of a game outside a tournament. The defaults are those of the tournament in `folder`, if any."""
     tournament, game = tournament_here(folder), found.game
     preset, usual = chosen.preset, tournament.limits if tournament else Limits()
     if preset and preset not in game.presets:
@@ -90,9 +90,9 @@ def plan_tables(
     chosen: Conditions,
     functions: Mapping[int, BuiltBot] = MappingProxyType({}),
 ) -> PlannedTables:
-    """Return the tables that bots, and functions of this process, will play: so many, or so many for each pair.
+    """Return a plan: the bots, and the functions of this process, play `tables` tables together, or each pair does.
 
-    Raise UserError (exit code 2) if no table seats them.
+    Pairs play if a game for two has more bots. Raise UserError (exit code 2) if the game cannot seat the bots.
     """
     pairs = _pairs(found.game, len(found.submissions) + len(functions))
     one_table = Adhoc(tables=tables)
@@ -103,7 +103,7 @@ def plan_tables(
 
 
 def _pairs(game: Game, bots: int) -> int:
-    """Return the number of pairs that play: 1, or more in a game for two. Raise UserError if no table seats the bots."""
+    """Return the number of pairs of bots in a game for two; otherwise 1. Raise UserError if no table seats the bots."""
     low, high = game.seats
     if bots > high == 2:
         return comb(bots, 2)
@@ -122,16 +122,16 @@ class PlayResult:
     match: AdhocMatch
     seconds: float
     journal: Path
-    option: str | None = None  # makes another command read this journal too; None: no command can
-    show: bool = False  # whether its text has the first table
+    option: str | None = None  # with it, other commands read this journal; None: no command can
+    show: bool = False  # whether `text` has the first table
 
     @cached_property
     def standings(self) -> StageStandings:
-        """The standings of the bots."""
+        """Return the standings of the bots."""
         return stage_standings(self.match.state, self.match.state.stages[0], self.match.records, self.match.bots)
 
     def json(self) -> dict[str, Any]:
-        """Return the standings as JSON keys."""
+        """Return the results for JSON output, by key."""
         return {
             "game": self.planned.settings.game.name,
             "sandbox": self.planned.settings.level,
@@ -146,7 +146,7 @@ class PlayResult:
         }
 
     def text(self) -> Iterator[str]:
-        """Yield the standings, and how to list the faults; with `show` the first table is above them."""
+        """Yield the standings, then the faults of each bot. With `show`, yield the first table before them."""
         rows, advice = self.standings.rows, self.standings.advice
         seed = escape_control_chars(shlex.quote(seed_text(self.match.seed)))
         tables = f"{counted(self.planned.tables, 'table')} in {self.seconds:.1f} s"
@@ -172,15 +172,15 @@ class PlayResult:
 async def play_tables(
     planned: PlannedTables, journal: Path, executor: Executor, view: Observer, began: float
 ) -> PlayResult:
-    """Play tables outside a tournament, into a new journal. `began` is the moment from which the seconds count."""
+    """Play tables outside a tournament, with a new journal. `began` is the time from which the seconds count."""
     match = await played(planned.settings, journal, executor, planned.workers, view)
     return PlayResult(planned, match, time.monotonic() - began, journal)
 
 
 def adhoc_journal(folder: Path, game: Game) -> Path:
-    """Return the path of a new journal. Outside a tournament, the oldest journals beyond MAX_JOURNALS are deleted.
+    """Return the path for a new journal. Outside a tournament, delete the oldest journals beyond MAX_JOURNALS.
 
-    A file beside it names the referee of its game, so that commands which read the journal know the game.
+    If the game has a referee, write its folder into a file beside the journal: commands that read the journal need it.
     """
     journal = _new_journal(folder)
     known, names = ref_of(game), journal.with_suffix(".toml")

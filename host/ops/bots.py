@@ -1,4 +1,4 @@
-"""Find the games and the bots that words name: files, folders, bots of the tournament, and sample:NAME."""
+"""Find games and bots by name. A bot is a file, a folder, a bot of the tournament, or sample:NAME."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,8 +33,8 @@ class GameAndBots(NamedTuple):
 def find_game(name: str, registry: Registry = CROUPIERS) -> Game:
     """Return a game by name. Raise UserError (exit code 2) for an unknown name, with the most similar one.
 
-    A game of a library, or of a folder, is named as in croupier.toml. Raise UserError (exit code 3) if it cannot be played.
-    `registry` has the games that a tournament names.
+    The name of a game from a library or a folder has the form of croupier.toml. Raise UserError (exit code 3) if such a
+    game cannot be played. `registry` has the games that a tournament names.
     """
     if known := registry.known_game(name) or GAMES.get(OTHER_NAMES.get(name.lower(), "")):
         return known
@@ -57,9 +57,9 @@ def tournament_here(folder: Path) -> "Tournament | None":
 def find_bots(
     folder: Path, names: Sequence[str], game: Game | str | None = None, load: Loader = load_submission
 ) -> GameAndBots:
-    """Find bots by name, and their game; `load` loads those that are paths. `folder` may be that of a tournament.
+    """Find bots by name, and their game. `load` loads bots whose names are paths. `folder` can be that of a tournament.
 
-    Raise UserError (exit code 2) for an unknown bot, or if the game is not clear.
+    Raise UserError (exit code 2) for an unknown bot, or if the bots do not determine one game.
     """
     registry = registry_of(folder)
     if isinstance(game, str):
@@ -67,7 +67,7 @@ def find_bots(
     tournament = tournament_here(folder)
     wanted = game or (tournament.game if tournament else None)
     submissions = _Finder(folder, tournament, wanted, load).find_all(names)
-    if wanted:  # what a bot's file names is compared as text, and not loaded
+    if wanted:  # the game that a bot's file names is compared as text, and not loaded
         spelled = {name: wanted for name in (wanted.name, ref_of(wanted).said) if name}
     else:
         spelled = {name: find_game(name, registry) for each in submissions if of_library(name := each.spec.game)}
@@ -117,14 +117,14 @@ class _Finder:
 
 
 def find_entries(tournament: "Tournament", folder: Path, names: Sequence[str]) -> list[Entry]:
-    """Return the bots of a tournament, or those of these names, with their problems."""
+    """Return all bots of a tournament, or only the bots in `names`, each with its problems."""
     entries = tournament.entries(folder)
     known = {entry.path.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
     return [_entry(name, known, tournament) for name in names] if names else entries
 
 
 def _entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:
-    """Return the bot of a name. Sample bots do not have to be in the tournament."""
+    """Return the bot with this name. A sample bot does not have to be in the tournament."""
     if name.startswith(SAMPLE_PREFIX):
         path = sample(name, tournament.game.name)
         return Entry(path, load_submission(path, tournament.limits, tournament.game))

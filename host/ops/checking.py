@@ -32,7 +32,7 @@ from host.submissions.intake import Intake
 
 
 class CheckOptions(NamedTuple):
-    """The options of `check`; `loaded`: check the bots again under load."""
+    """The options of `check`. `loaded`: also check all accepted bots at the same time, under load."""
 
     loaded: bool = False
     limits: str | None = None
@@ -54,7 +54,7 @@ class Candidate(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """The reports about some bots; `under_load` has a line for each accepted bot if they were checked under load."""
+    """The reports about some bots. `under_load` has a line for each accepted bot, if they were checked under load."""
 
     level: Level
     reports: Sequence[Report]
@@ -66,7 +66,7 @@ class CheckResult(NamedTuple):
         return all(report.accepted for report in self.reports)
 
     def json(self) -> dict[str, Any]:
-        """Return the reports as JSON keys."""
+        """Return the reports for JSON output, by key."""
         rows = [report.to_json() for report in self.reports]
         return {
             "sandbox": self.level,
@@ -87,9 +87,10 @@ class CheckResult(NamedTuple):
 
 
 async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: CheckOptions, began: float) -> CheckResult:
-    """Check bots one after the other, with the limits and rules of the tournament; then all under load if `loaded`.
+    """Check bots one after the other, with the limits and rules of the folder's tournament, if there is one.
 
-    The seconds of a report are those since the report before; of the first, those since `began`.
+    Then, with the option `loaded`, check all accepted bots under load. The seconds of a report count from the report
+    before; the seconds of the first report count from `began`.
     """
     tournament = tournament_here(folder)
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe)
@@ -123,7 +124,7 @@ async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: Chec
 def _with_bundles(
     folder: Path, problems: Sequence[Problem], found: Findings, level: Level, candidate: Candidate
 ) -> Iterator[Problem]:
-    """Write the question of each fault to a bundle; yield the problems, with the command that asks the question again."""
+    """Write the question of each fault to a bundle. Yield the problems, with the command that repeats the question."""
     answers, bot, game = found.answers, found.bot, candidate.game
     if game is None or bot is None or answers is None or problems != answers.problems or not answers.faults:
         yield from problems
@@ -142,7 +143,7 @@ def _with_bundles(
 
 
 def find_entrants(folder: Path) -> Iterator[Candidate]:
-    """Yield all bots of a tournament. Raise UserError if there is none."""
+    """Yield all bots of a tournament. Raise UserError if it has none."""
     from host.config.tournament_config import load, no_bots
 
     tournament = load(folder)
@@ -153,9 +154,9 @@ def find_entrants(folder: Path) -> Iterator[Candidate]:
 
 
 def find_candidates(folder: Path, names: Sequence[str], game: str | None) -> Iterator[Candidate]:
-    """Yield the bots of these names, also broken ones. Raise UserError for a bot that does not exist.
+    """Yield the bots with these names, including broken bots. Raise UserError for a bot that does not exist.
 
-    Bots that are named by a path are taken in as `add` does it.
+    A bot that is named by a path is first copied, as `add` copies it.
     """
     for name in names:
         with Intake() as intake:

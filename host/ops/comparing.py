@@ -34,12 +34,15 @@ class PlannedComparison(NamedTuple):
 
     @property
     def game(self) -> Game:
-        """The game that they play."""
+        """Return the game that the bots play."""
         return self.settings.game
 
 
 def find_sides(folder: Path, names: Sequence[str], game: str | None) -> GameAndBots:
-    """Find the bots of a comparison, each for every seat that its side takes: several in a game for more than two."""
+    """Find the two bots of a comparison, the new one first. Return both once for every seat of a side.
+
+    A side has several seats in a game for more than two bots.
+    """
     found = find_bots(folder, names, game)
     return find_bots(folder, [*names] * sides(found.game), found.game)
 
@@ -51,7 +54,10 @@ def plan_comparison(
     chosen: Conditions,
     functions: Mapping[int, BuiltBot] = MappingProxyType({}),
 ) -> PlannedComparison:
-    """Return a comparison of two bots, the new one first. `functions` are those that functions of this process play."""
+    """Return the plan of a comparison of two bots, the new one first.
+
+    `functions` has the bots that are functions of this process, by their index among all bots.
+    """
     settings = adhoc_settings(folder, found, Adhoc(name=DUEL, tables=test.max_tables), chosen)
     names = [submission.name for submission in found.submissions]
     for index, function in sorted(functions.items()):
@@ -70,11 +76,11 @@ class Follower(Observer, Protocol):
     """Displays a comparison while it is played."""
 
     def begin(self, bots: Sequence[BuiltBot]) -> None:
-        """Learn the bots, which are built now and will play."""
+        """Receive the built bots, before they play."""
         ...
 
     def report(self, comparison: Comparison, verdict: Verdict) -> None:
-        """Show the state after a batch of tables."""
+        """Show the state of the comparison after a batch of tables."""
         ...
 
 
@@ -91,17 +97,17 @@ class CompareResult(NamedTuple):
 
     @property
     def sure(self) -> float:
-        """The probability (0 to 1) that the new bot is the stronger one."""
+        """Return the probability (0 to 1) that the new bot is the stronger one."""
         return self.comparison.sure
 
     @property
     def lead(self) -> str:
-        """The lead of the new bot with its interval."""
+        """Return the lead of the new bot with its interval, as text."""
         return lead_text(self.planned.game, self.comparison)
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval of the lead: in Elo, or in points a table if the game has no winners."""
+        """Return the 95 % interval of the lead: in Elo, or in points per table if the game has no winners."""
         points, error = self.comparison.elo
         return (
             self.comparison.interval if self.planned.game.winners is None else Interval(points - error, points + error)
@@ -109,7 +115,7 @@ class CompareResult(NamedTuple):
 
     @property
     def decision(self) -> str:
-        """What the test has decided, without the numbers: "stronger than old", "undecided"."""
+        """Return the decision of the test in words, without the measured numbers: "stronger than old", "undecided"."""
         old, (low, high) = escape_control_chars(self.planned.bots[1]), self.planned.test.bounds
         if self.verdict.accepted == "H1":
             return f"stronger than {old}" if low >= 0 else f"not weaker than {old} by {-low:g} Elo"
@@ -118,7 +124,7 @@ class CompareResult(NamedTuple):
         return "undecided"
 
     def json(self) -> dict[str, Any]:
-        """Return the comparison as JSON keys."""
+        """Return the comparison for JSON output, by key."""
         comparison, verdict = self.comparison, self.verdict
         points, error = comparison.elo
         low, high = comparison.interval
@@ -166,7 +172,7 @@ class CompareResult(NamedTuple):
 
     @property
     def _order(self) -> str:
-        """How sure the order of the two bots would be in standings."""
+        """Return a sentence about the certainty of the order of the two bots, in the words of the standings."""
         new, old = map(one_line, self.planned.bots)
         return words(new, old, self.sure) if self.sure >= 0.5 else words(old, new, 1 - self.sure)
 
@@ -185,9 +191,9 @@ class CompareResult(NamedTuple):
 async def compare_bots(
     planned: PlannedComparison, journal: Path, executor: Executor, view: Follower, began: float
 ) -> CompareResult | None:
-    """Play two bots against each other until the test decides, or until ^C. Return None if it came before any result.
+    """Play two bots against each other until the test decides, or until ^C. Return None if ^C came before any result.
 
-    `began` is the moment from which the seconds count.
+    `began` is the time from which the seconds of the result count.
     """
     latest, seed = list[tuple[Comparison, Verdict]](), ""
 

@@ -1,4 +1,4 @@
-"""Find the journal, the stage and the table that words name."""
+"""Find a journal, a stage or a table by name."""
 
 import shlex
 from contextlib import AbstractContextManager
@@ -25,8 +25,8 @@ def journals_of(folder: Path, chosen: Path | None) -> list[Path]:
 def journal_of(folder: Path, chosen: Path | None) -> Path:
     """Return the chosen journal, otherwise the tournament's, otherwise that of the last `croupier play`.
 
-    This is one rule for all commands that read a journal. The tournament's journal may not exist yet. Raise UserError
-    if there is neither a tournament nor a journal, or if the chosen one does not exist.
+    All commands that read a journal use this rule. The tournament's journal may not exist yet. Raise UserError if there
+    is neither a tournament nor a journal, or if the chosen journal does not exist.
     """
     if chosen is not None:
         if not chosen.exists():
@@ -50,7 +50,7 @@ def open_journal(folder: Path, chosen: Path | None = None) -> "AbstractContextMa
 
 
 def journal_option(folder: Path, journal: Path) -> str:
-    """Return the option that makes another command read this journal too; "" if it does so without one."""
+    """Return the option with which other commands read this journal; "" if they read it without an option."""
     return "" if journal == journal_of(folder, None) else f" --journal {shlex.quote(str(journal))}"
 
 
@@ -74,7 +74,7 @@ def find_stage(journal: "Journal", name: str | None) -> "Position":
 
 
 def split(name: str) -> tuple[str, int]:
-    """Split `league/A+B/7:12` into the name of the table and the number of the question; 0 if there is none."""
+    """Split `league/A+B/7:12` into the name of the table and the number of the question (0 if there is no number)."""
     table, colon, number = name.rpartition(":")
     return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
 

@@ -1,4 +1,4 @@
-"""Choose the level of isolation in force."""
+"""Choose the level of isolation at which bots play."""
 
 import sys
 
@@ -6,7 +6,10 @@ from host.sandbox.levels import UNPROTECTED, Level
 
 
 def level_in_force(demanded: Level, unsafe: bool) -> Level:
-    """Return the level to play at. Raise UserError (exit code 6) if the machine cannot provide the demanded level."""
+    """Return the level at which bots play; warn if it has no sandbox.
+
+    Raise UserError (exit code 6) if the machine cannot provide the demanded level.
+    """
     from host.sandbox.detect import require_level
 
     if unsafe or not demanded.traits.isolates:

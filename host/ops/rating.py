@@ -1,7 +1,7 @@
 """Rates bots over several tournaments: one strength for each name, in which each game has the same weight.
 
-Bots that no chain of tables connects are rated apart, because nothing compares them. Within such a group a table of a game counts
-w = (all tables) / (games · tables of the game), so the weights of all tables add up to their number.
+Bots that no chain of tables connects are rated in separate groups, because no result compares them. Within a group, a
+table has the weight w = (all tables) / (games · tables of its game). So the sum of all weights is the number of tables.
 """
 
 import shlex
@@ -38,7 +38,11 @@ COLUMNS = ("group", "rank", "bot", "elo", "elo_low", "elo_high", "tables", "game
 
 @dataclass(frozen=True)
 class _Tournament:
-    """What a rating reads of a tournament. `noise` is the variance of `orders`, in tables."""
+    """Data of one tournament that a rating uses.
+
+    `orders` has the number of tables in which the bots ended in an order, by order. `noise` has the variances of these
+    numbers, by order, in tables. `missing` has sentences about results that do not count.
+    """
 
     folder: Path
     name: str
@@ -52,16 +56,16 @@ class _Tournament:
 
     @property
     def tables(self) -> float:
-        """How many tables have an order. A tourney, which ranks its bots once, is one."""
+        """Return the number of tables with an order. A tourney, which ranks its bots once, counts as one table."""
         return sum(self.orders.values())
 
     @property
     def bots(self) -> set[str]:
-        """The bots of these tables."""
+        """Return the bots of all tables with an order."""
         return {bot for order in self.orders for bot in _bots_of(order)}
 
     def json(self) -> dict[str, Any]:
-        """Return the keys of JSON."""
+        """Return the values for JSON output, by key."""
         known = {"folder": str(self.folder), "run": self.name, "game": self.game, "state": self.status}
         return {**known, "tables": round(self.tables)}
 
@@ -77,7 +81,7 @@ class _Row(NamedTuple):
     games: int
 
     def cells(self) -> dict[str, Any]:
-        """Return the row with the keys of JSON and CSV."""
+        """Return the values of the row, by the keys of JSON and CSV."""
         return dict(zip(COLUMNS, (*self[:3], *self.elo, *self[4:]), strict=True))
 
 
@@ -127,7 +131,7 @@ class _Rated(NamedTuple):
 
 
 def _rated(number: int, bots: Sequence[str], read: Sequence[_Tournament]) -> _Rated:
-    """Rate the bots of a group by their own tables alone."""
+    """Return the rating of one group of connected bots, from the tables among these bots alone."""
     tables = _sums((each.game, fsum(_among(bots, each.orders).values())) for each in read)
     played = {game: round(of_game) for game, of_game in tables.items() if of_game}
     weights = {game: sum(played.values()) / len(played) / of_game for game, of_game in played.items()}
@@ -172,7 +176,7 @@ def _rated(number: int, bots: Sequence[str], read: Sequence[_Tournament]) -> _Ra
 
 
 def _read(folder: Path) -> _Tournament:
-    """Return what a rating needs of the tournament in a folder. Raise UserError if it has not been played."""
+    """Return the data of a folder's tournament that a rating uses. Raise UserError if it has not been played."""
     journal = folder / "run" / "run.sqlite"
     if not journal.exists():
         if not (folder / "croupier.toml").exists():
@@ -193,7 +197,7 @@ def _read(folder: Path) -> _Tournament:
 
 
 def _add(found: _Tournament, position: Position, title: str) -> None:
-    """Add the tables of a stage, or the reason why they do not count."""
+    """Add the tables of a stage to `found`, or the reason why they do not count."""
     stage, run = position.config, position.tournament.run
     if undecided := sum(record.undecided is not None for record in position.recorded):
         found.missing.append(f"{title} has {counted(undecided, 'fixture')} without a result")
@@ -214,7 +218,7 @@ def _add(found: _Tournament, position: Position, title: str) -> None:
 
 
 def _only_scores(records: Iterable[Record]) -> bool:
-    """Return whether the bots at tables of two have different scores, and none has won."""
+    """Return whether bots at tables of two have different scores, although no such table has a winner."""
     of_two = [tuple(record.results.values()) for record in records if len(record.results) == 2]
     return not any(one.wins or other.wins for one, other in of_two) and any(
         one.score != other.score for one, other in of_two
@@ -226,7 +230,7 @@ def _bots_of(order: TableOrder) -> list[str]:
 
 
 def _groups(found: Iterable[TableOrder]) -> list[list[str]]:
-    """Return the bots that a chain of tables connects; the largest group first."""
+    """Return the groups of bots that a chain of tables connects, the largest group first."""
     of_bot: dict[str, set[str]] = {}
     for order in found:
         joined = {*_bots_of(order)}.union(*(of_bot.get(bot, ()) for bot in _bots_of(order)))
@@ -241,7 +245,7 @@ def _among(bots: Iterable[str], found: Mapping[TableOrder, float]) -> dict[Table
 
 
 def _sums(amounts: Iterable[tuple[Key, float]]) -> dict[Key, float]:
-    """Return the sum of the amounts of each key."""
+    """Return the sum of the amounts, by key."""
     return {key: fsum(several) for key, several in grouped(amounts).items()}
 
 
@@ -263,7 +267,7 @@ def _unconnected(groups: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _pairs_missing(found: Iterable[TableOrder], groups: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Say which pairs of a group have never met."""
+    """Yield a sentence about the pairs of bots in one group that have never met, if there are any."""
     met = {pair for order in found for pair in combinations(_bots_of(order), 2)}
     due = sum(comb(len(group), 2) for group in groups)
     if len(met) < due:
@@ -283,14 +287,14 @@ def _games_missing(read: Sequence[_Tournament]) -> Iterator[str]:
 
 
 def _seeds(read: Sequence[_Tournament]) -> Iterator[str]:
-    """Name the tournaments of one game with the same seed."""
+    """Yield a sentence for each set of tournaments of one game that have the same seed."""
     for folders in grouped(((each.game, each.seed), str(each.folder)) for each in read).values():
         if len(folders) > 1:
             yield f"{_some(folders)} have one seed: tables with equal chance count as independent, so intervals are too narrow"
 
 
 def _bytes(read: Sequence[_Tournament]) -> Iterator[str]:
-    """Name the bots whose bytes differ between tournaments."""
+    """Yield a sentence about the bots whose bytes differ between tournaments, if there are any."""
     found = grouped((bot, sha256) for each in read for bot, sha256 in each.hashes.items())
     if different := sorted(bot for bot, hashes in found.items() if len({*hashes}) > 1):
         yield f"a name is one bot here, but its bytes differ between tournaments (sha256): {_some(different)}"
@@ -299,7 +303,7 @@ def _bytes(read: Sequence[_Tournament]) -> Iterator[str]:
 def _text(
     games: Sequence[Mapping[str, Any]], rows: Sequence[_Row], sure: Sequence[str], missing: Sequence[str]
 ) -> Iterator[Part]:
-    """Yield the weights of the games, the rows, how sure the order is, and what is missing."""
+    """Yield the text of a rating: weights of the games, rows, certainty of the order, and missing results."""
     several = rows[-1].group > 1
     for each in games:
         number = counted(each["tournaments"], "tournament")

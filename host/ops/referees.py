@@ -1,4 +1,4 @@
-"""Check referees: that the rules of a game say the same in every process, for every order of tables."""
+"""Check referees: the rules of a game must give the same results in every process, for every order of tables."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from host.submissions.referee_check import (
 
 
 async def check_referees(places: Sequence[str], level: Level, began: float) -> list[RefereeReport]:
-    """Check some referees, one after the other; return their reports. The seconds of the first report are those since `began`."""
+    """Check referees one after the other; return their reports. The seconds of the first report count from `began`."""
     reports = list[RefereeReport]()
 
     def took() -> float:
@@ -36,10 +36,13 @@ async def check_referees(places: Sequence[str], level: Level, began: float) -> l
 
 
 async def replay_failed(place: str, level: Level, bundle: Path) -> ReplayReport:
-    """Play the table of a bundle again, at which a referee failed."""
+    """Play the table in a bundle again, at which a referee has failed. Return the report."""
     return await replay_bundle(_folder_of(place), level, read_failed_table(bundle))
 
 
 def _folder_of(place: str) -> Path:
-    """Return the folder of a referee that a path or a name in croupier.toml names. Raise UserError if there is none."""
+    """Return the folder of a referee. `place` is its path, or its name in croupier.toml.
+
+    Raise UserError if there is no such folder.
+    """
     return game_folder(place, Path.cwd(), place) if is_foreign(place) else Path(place)

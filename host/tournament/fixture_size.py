@@ -16,7 +16,7 @@ START_SHARE = 0.05
 """The maximum share of a fixture's time for starting the bots, if the bots compute as little as croupier does."""
 
 DECISION_MS, PARALLEL_DECISION_MS = 0.025, 0.005
-"""Processor time of a decision by a bot that computes little: at one table at a time, and at many tables in parallel."""
+"""Processor time of a decision by a bot that computes little: at one table at a time, and at many at the same time."""
 
 MANY_TABLES = 8  # with `parallel_tables` of at least this, a decision takes PARALLEL_DECISION_MS
 
