@@ -1,1 +1,1 @@
-"""Lets bots ask language models: a relay between the Unix socket in a sandbox and the one address that the organiser names."""
+"""Lets bots ask language models: a relay between a socket in a sandbox and the addresses that the organiser names."""

@@ -1,4 +1,4 @@
-"""Asks each model one word for the organiser, and says what to correct if a model does not answer."""
+"""Sends each model one short question for the organiser, and reports what to correct if a model does not answer."""
 
 import socket
 import ssl
@@ -29,7 +29,7 @@ STATUSES = {
     4: "the address refuses the request: correct `model`, or the path of `address`",
     5: AGAIN,
 }
-"""What to do about a status, or else about its first digit."""
+"""What the organiser can do about an answer: by its status, or by the first digit of its status."""
 
 CAUSES: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "no host has this name: correct `address`, or how this machine resolves names"),
@@ -41,31 +41,31 @@ CAUSES: Sequence[tuple[type[BaseException], str]] = (
     (h11.RemoteProtocolError, "the address does not speak HTTP: correct `address`, perhaps to https://"),
     (OSError, "start the server, or correct the host, the port or the path in `address`"),
 )
-"""What to do about the cause of a broken connection: the first that fits."""
+"""What the organiser can do about a broken connection, by the type of its cause. The first type that fits counts."""
 
 
 class ModelReport(NamedTuple):
-    """What one request to a model has brought."""
+    """The result of one request to a model."""
 
     model: ModelAccess
     seconds: float
-    status: int  # 0: no answer
-    tokens: int  # that the answer counts
+    status: int  # of the answer; 0: there is no answer
+    tokens: int  # that the answer reports; 0: it reports none
     problem: Problem | None = None
 
 
 class ModelReports(NamedTuple):
-    """The reports of all models of a tournament. They do not have the keys."""
+    """The reports of all models of a tournament. They do not contain the keys."""
 
     reports: Sequence[ModelReport]
 
     @property
     def all_answer(self) -> bool:
-        """Whether every model answers."""
+        """Return whether every model answers."""
         return not any(report.problem for report in self.reports)
 
     def json(self) -> dict[str, Any]:
-        """Return the reports as JSON keys."""
+        """Return the reports as a JSON object with a row for each model."""
         rows = [
             {"name": model.name, "address": model.address, "seconds": seconds, "status": status, "tokens": tokens}
             | {"problem": problem and problem.json()}
@@ -74,7 +74,7 @@ class ModelReports(NamedTuple):
         return {"rows": rows}
 
     def text(self) -> Iterator[str]:
-        """Yield the reports as lines."""
+        """Yield a text for each model: the time and costs of its answer, or its problem."""
         for model, seconds, status, tokens, problem in self.reports:
             cost = counted(tokens, "token") if tokens else "the answer counts no tokens"
             answer = f"{model.name}  {model.address} answers after {duration(seconds)}: status {status}, {cost}"
@@ -82,7 +82,7 @@ class ModelReports(NamedTuple):
 
 
 async def diagnose(models: Sequence[ModelAccess]) -> ModelReports:
-    """Ask the models once, one after the other."""
+    """Ask each model once, one after the other, and return their reports in the same order."""
     return ModelReports([await _diagnose(model) for model in models])
 
 
@@ -109,7 +109,10 @@ async def _diagnose(model: ModelAccess) -> ModelReport:
 
 
 def _cure(status: int, failure: BaseException) -> str:
-    """Return what to do about a failure; "" if its own words say that."""
+    """Return what the organiser can do about a failure; "" if only the failure itself explains it.
+
+    `status` is that of the model's answer; 0 if there is none.
+    """
     if status:
         return STATUSES.get(status) or STATUSES.get(status // 100, "")
     causes, cause = [], failure.__cause__

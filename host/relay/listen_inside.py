@@ -1,7 +1,10 @@
-"""Opens a port of 127.0.0.1 in the network namespace of a sandbox: `python listen_inside.py KEEPER PORT USER GROUP CHANNEL`.
+"""Opens a port of 127.0.0.1 in the network namespace of a sandbox.
 
-croupier runs this as a process of its own, without any module of croupier, because a process cannot leave a user namespace. It
-sends the socket, which listens, over the channel, a Unix socket that it inherits.
+Its command is `python listen_inside.py KEEPER PORT USER GROUP CHANNEL`: the keeper's process id, the port, the owner's
+user and group, and a descriptor.
+
+croupier runs this file in a separate process, because a process cannot leave a user namespace. The process imports no
+module of croupier. It sends the listening socket over CHANNEL, the descriptor of a Unix socket that it inherits.
 """
 
 import ctypes
@@ -14,11 +17,16 @@ from pathlib import Path
 NS_GET_USERNS = 0xB701  # ioctl: the user namespace to which a namespace belongs
 BACKLOG = 1  # connections that wait; they take memory of the kernel
 BUFFERS = {"tcp_rmem": "4096 65536 65536", "tcp_wmem": "4096 16384 65536"}
-"""Bytes of the buffers of a connection: no limit of a sandbox counts them. A bot can connect a socket to itself."""
+"""Bytes of the buffers of a connection, by setting of the kernel: least, default, most.
+
+They must be small: no limit of a sandbox counts them, and a bot can connect a socket to itself."""
 
 
 def main(keeper: int, port: int, user: int, group: int, channel: int) -> None:
-    """Enter the namespaces of a keeper as their owner, limit the buffers, and listen. Raise OSError if that is not possible."""
+    """Enter the namespaces of a keeper as their owner, limit the buffers, listen at a port, and send the socket.
+
+    `keeper` is the id of the keeper's process. Raise OSError if one of these steps is not possible.
+    """
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(group, group, group)

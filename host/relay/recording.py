@@ -1,9 +1,10 @@
-"""Records what bots and models say to each other, and answers a bot with what was recorded.
+"""Records the exchanges of bots with models, and answers a bot with recorded exchanges.
 
-How it works. Each bot has a file with a line of JSON for each answer that its relay gave it: the question, the request and the
-answer. Workers append to the files of a folder one after the other, because each locks the folder. A line that a worker could
-not write to its end, because it was killed, stays, and the next line begins below it. A bot may ask the same question of its
-fixture several times, because it was started again: `nth` then begins at 1 again, and the last of these attempts counts.
+How it works. Each bot has a file with a line of JSON for each answer that its relay gave it: the question, the request
+and the answer. Workers append to the files of a folder one after the other, because each worker locks the folder. If a
+worker is killed while it writes a line, the incomplete line stays, and the next line begins below it. A match may ask a
+bot the same question again after a new start of the bot. Then `nth` begins again at 1, and only the last of these
+attempts counts.
 """
 
 import contextlib
@@ -38,25 +39,28 @@ _Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True):
-    """A request of a bot and the answer that the relay gave it."""
+    """A request of a bot, and the answer that the relay gave the bot."""
 
     fixture: str
-    bot: str  # in a game for partners, the one of its processes
+    bot: str  # in a game for partners, the name of one of the bot's processes
     table: _Count
     question: _Count
-    nth: _Count  # of the requests at this question, from 1
-    at: float  # when it came, in seconds since 1970
-    seconds: float  # until it was answered
+    nth: _Count  # the number of the request at this question, from 1
+    at: float  # when the request arrived, in seconds since 1970
+    seconds: float  # until the request was answered
     prompt_tokens: _Count
     completion_tokens: _Count
     request: ChatCompletion
     status: Annotated[int, Meta(ge=200, le=599)]
     reply: str
-    left: dict[Annotated[str, Meta(pattern=r"^(requests|tokens|money)\Z")], int | float]  # of the budgets
+    left: dict[Annotated[str, Meta(pattern=r"^(requests|tokens|money)\Z")], int | float]  # the rest of each budget
 
 
 class Recording(NamedTuple):
-    """The recording of a bot. `is_full`: it has reached a limit. `broken` is the number of lines that are no exchanges."""
+    """The recording of a bot.
+
+    `is_full`: it has reached a limit. `broken`: the number of lines that are not exchanges.
+    """
 
     exchanges: Sequence[Exchange]
     is_full: bool
@@ -64,12 +68,16 @@ class Recording(NamedTuple):
 
 
 def recording_file(folder: Path, bot: str) -> Path:
-    """Return the file with the recording of a bot."""
+    """Return the path of the file with the recording of a bot."""
     return folder / f"{file_name(bot)}.jsonl"
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording. Raise UserError (exit code 3) if the file cannot be read, or is larger than any recording."""
+    """Read a recording and return it.
+
+    Raise UserError (exit code 3) if the file cannot be read, is larger than any recording, or has more than MAX_BROKEN
+    lines that are not exchanges.
+    """
     decoder, exchanges, is_full, broken = msgspec.json.Decoder(Exchange), list[Exchange](), False, 0
     for line in BytesIO(read_bytes(path, MAX_BOT_BYTES)):
         if line == END:
@@ -87,19 +95,19 @@ def read_recording(path: Path) -> Recording:
 
 
 class Recorder:
-    """Appends the exchanges of a bot's process in a fixture to the recording of the bot, until that is full."""
+    """Appends the exchanges of a bot's process in a fixture to the recording of the bot, until that file is full."""
 
     def __init__(self, path: Path, fixture: str, player: str, warn: Callable[[str], None]) -> None:
-        """`warn` is called with the reason if nothing more can be recorded."""
+        """Record into the file `path`. `warn` is called with the reason when no more exchanges can be recorded."""
         self._path, self._fixture, self._player, self._warn = path, fixture, player, warn
         self._question, self._nth, self._has_ended = (0, 0), 0, False
 
     def begin(self, table: int, question: int) -> None:
-        """Record the next exchanges under this question."""
+        """Record the next exchanges as those of this question at this table."""
         self._question, self._nth = (table, question), 0
 
     async def exchange(self, request: ChatCompletion, live: Live) -> Answered:
-        """Ask the model, and record the exchange."""
+        """Ask the model with `live`, record the exchange, and return the answer."""
         at, began = time.time(), time.perf_counter()
         answered = await live()
         self._nth += 1
@@ -124,7 +132,10 @@ class Recorder:
         return answered
 
     def _add(self, exchange: Exchange) -> None:
-        """Append an exchange. A recording that cannot be written is nobody's fault, and ends no fixture."""
+        """Append an exchange. If the recording is full or cannot be written, warn once, and record no more.
+
+        The fixture goes on, because it is not the fault of a bot.
+        """
         if self._has_ended:
             return
         try:
@@ -139,7 +150,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def _appending(path: Path) -> Iterator[int]:
-    """Open a recording that no other process writes to meanwhile. Yield its descriptor."""
+    """Open a recording for appending, and yield its descriptor. Lock its folder, so that other processes wait."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -155,7 +166,10 @@ def _appending(path: Path) -> Iterator[int]:
 
 
 def _append(file: int, line: bytes, folder: Path) -> bool:
-    """Append a line to a recording. Return whether it has room for that and for its last line."""
+    """Append a line to a recording, and return True.
+
+    If there is no room for it, append END instead, and return False.
+    """
     size, needed = os.fstat(file).st_size, 1 + len(line) + len(END)
     end = os.pread(file, len(END), max(size - len(END), 0))
     if end == END:
@@ -169,7 +183,10 @@ def _append(file: int, line: bytes, folder: Path) -> bool:
 
 
 class Replay:
-    """Answers a bot with the recorded exchanges of a fixture: those of each question in their order, whatever it says."""
+    """Answers a bot with the recorded exchanges of a fixture.
+
+    At each question the bot gets the recorded answers in their order, whatever its requests are.
+    """
 
     def __init__(self, recording: Recording, fixture: str) -> None:
         self._notes: list[str] = []
@@ -188,18 +205,21 @@ class Replay:
         self._attempt, self._question, self._asked = list[Exchange](), "", 0
 
     def begin(self, table: int, question: int) -> None:
-        """Answer the next requests with the exchanges of this question."""
+        """Answer the next requests with the recorded exchanges of this question at this table."""
         self._end()
         self._attempt, self._asked = self._attempts[table, question], 0
         self._question = f"question {question} at table {table}"
 
     def all_notes(self) -> list[str]:
-        """Return where its requests are not the recorded ones, when it has answered the last question."""
+        """Return a sentence for each difference between the bot's requests and the recorded ones.
+
+        Call this when the bot has answered its last question.
+        """
         self._end()
         return self._notes
 
     def _end(self) -> None:
-        """Note if the recording has more requests of the question than the bot."""
+        """Note a difference if the bot has sent fewer requests at the question than the recording has."""
         if self._asked < len(self._attempt):
             self._notes.append(
                 f"{self._question}: {counted(self._asked, 'request')} now, {len(self._attempt)} recorded"
@@ -207,7 +227,10 @@ class Replay:
         self._attempt = []
 
     async def exchange(self, request: ChatCompletion, _live: Live) -> Answered:
-        """Return the next recorded answer. Raise Refused if there is none."""
+        """Return the next recorded answer, and note a difference of the request.
+
+        Raise Refused if there is no answer.
+        """
         await trio.lowlevel.checkpoint()
         self._asked += 1
         if self._asked > len(self._attempt):
@@ -223,7 +246,7 @@ class Replay:
 
 
 def _difference(then: str, now: str) -> str:
-    """Return the first place at which two requests differ, in short."""
+    """Return a short text with both requests around the first place at which they differ."""
     pairs = enumerate(zip(then, now, strict=False))
     first = next((at for at, (one, other) in pairs if one != other), min(len(then), len(now)))
     start = max(first - DIFFERENCE_CHARS // 2, 0)

@@ -1,22 +1,24 @@
-"""Takes the requests of a bot from a Unix socket and a port in its sandbox, and passes them on to the models that it may ask.
+"""Reads the requests of a bot from a Unix socket and a port in its sandbox, and passes them on to the bot's models.
 
-How it works. A connection has one request, and connections are taken one after the other. `GET /v1/models` lists the models of
-the bot, and `POST /v1/chat/completions` asks one. Of that request the relay keeps nothing but the JSON value of its body: it
-decodes that once, with the keys of ChatCompletion only, replaces `model` by what the address calls it, and encodes it. No header,
-path or other key of a bot reaches an address, so there is nothing to smuggle, and a bot cannot ask for another model, a tool or a
-file of the address.
+How it works. A connection has one request, and the relay answers one connection after the other. `GET /v1/models` lists
+the models of the bot, and `POST /v1/chat/completions` asks one of them. Of such a request the relay uses only the body.
+It decodes the body once, with no other keys than those of ChatCompletion. Then it replaces `model` by the name that the
+address uses, and encodes the body again. No header, path or other key of a bot reaches an address. So a bot can smuggle
+nothing, and cannot ask for another model, a tool or a file of the address.
 
     what happens                                    who pays
     the model answers                               the bot: its time goes on, unless `count_model_time` is false
-    429, 5xx, a broken connection                   nobody: the clock stands still from the first byte of the attempt on
-    the same for longer than `patience`             nobody: the question is asked again, then the fixture is undecided
-    the same, but croupier's own request is         the bot gets 502, and its time goes on: its request was the cause
-    answered
-    a request that is wrong, or beyond the budget   the bot gets an answer from 400 on, and its time goes on
-    a request at a question after that              the bot: the question is a fault of the kind `budget`
-    an answer that is too long                      likewise
+    429, 5xx, a broken connection                   nobody: the clock stands still from the beginning of the attempt
+    the same for longer than `patience`             nobody: the match asks the question again; in the end the fixture
+                                                    is undecided
+    the same, but the model answers a request       the bot gets 502, and its time goes on: its request was the cause
+    of croupier
+    a request that is wrong, or beyond the budget   the bot gets a status from 400 to 499, and its time goes on
+    a request beyond the budget at a later          the bot: the question is a fault of the kind `budget`
+    question
+    an answer that is too long                      the bot gets 502, and its time goes on
 
-A call ends with its question: a bot cannot let a model think while another bot is asked.
+A call of a model ends with the question of the bot: a bot cannot let a model think while another bot is asked.
 """
 
 import contextlib
@@ -55,11 +57,11 @@ MAX_REASON = 200  # characters of what is wrong with a body
 MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
 
 PROBE = [{"role": "user", "content": "Answer with one word."}]
-"""What croupier asks a model that has not answered a bot, to find whether the bot's request is the cause."""
+"""The messages of a small request that croupier sends to a model that has not answered a bot: can it be reached?"""
 
 
 class Refused(Exception):
-    """Raised for a request that is not passed on, with the status of the answer."""
+    """Raised for a request that the relay answers itself, with the status of this answer."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -67,22 +69,22 @@ class Refused(Exception):
 
 
 class Budget(Protocol):
-    """What a bot may still use of its models in a fixture."""
+    """The budget of a bot for its models in a fixture, and its usage."""
 
     refusals: int
     unanswered: int
-    """Requests that the model could not answer, though it could be reached or the bot did not wait for that."""
+    """The number of requests without an answer whose model could be reached, or whose bot did not wait to find out."""
 
     def count(self, model: ModelAccess, use: ModelUse) -> None:
         """Count the tokens of an answer."""
         ...
 
     def give_back(self, model: ModelAccess) -> None:
-        """Count a request less: the model could not be reached, and its question is asked again."""
+        """Count one request less: the model could not be reached, and the match will ask the bot its question again."""
         ...
 
     def left(self, model: ModelAccess) -> dict[str, int | float]:
-        """Return the requests, the tokens and the money that are left, by name."""
+        """Return what is left of each budget, by its name: "requests", "tokens" and "money"."""
         ...
 
 
@@ -91,26 +93,32 @@ class Caller(Protocol):
 
     model_budget: Budget
     exchanges: "Exchanges | None"
-    """What records the exchanges, or answers with recorded ones."""
+    """The object that records the exchanges, or answers with recorded ones; None: neither."""
 
     def calling(self) -> contextlib.AbstractContextManager[bool]:
-        """Return a block that is cancelled when no question is open any more. Its value is whether one is open now."""
+        """Return a context manager: its block is cancelled when the bot has no open question any more.
+
+        Its value is whether the bot has an open question at the beginning.
+        """
         ...
 
     def request(self, model: ModelAccess) -> str:
-        """Count a request. Return why it is not granted, or ""."""
+        """Count a request. Return why it is refused; "" if it is granted."""
         ...
 
     def stand_still(self, since: float) -> None:
-        """Stop the clock, from that moment on, until `go_on`."""
+        """Stop the clock of the bot at the moment `since`, until `go_on` is called.
+
+        Moments are those of `perf_counter`.
+        """
         ...
 
     def go_on(self, now: float) -> None:
-        """Let the clock go on from that moment on, if it stands still."""
+        """Let the clock of the bot go on from the moment `now`, if it stands still."""
         ...
 
     def give_up(self, reason: str) -> None:
-        """Record that a model cannot be reached."""
+        """Record that a model cannot be reached, and why."""
         ...
 
     def fail(self, error: Exception) -> None:
@@ -134,7 +142,10 @@ class _Format(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChatCompletion(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """All that a bot can say in a request. Every other key is refused: it could name models, tools or hosts."""
+    """The keys that a bot's request may have.
+
+    The relay refuses every other key: it could name models, tools or hosts.
+    """
 
     model: str = ""
     messages: list[_Message] | UnsetType = UNSET
@@ -156,7 +167,10 @@ _Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)]
 
 
 class _Usage(msgspec.Struct):
-    """The tokens of an answer. Some addresses count more in the total than in the two parts, or say only the total."""
+    """The token counts in an answer.
+
+    At some addresses the total is more than the sum of both parts, or the only count.
+    """
 
     prompt_tokens: _Tokens | None = None
     completion_tokens: _Tokens | None = None
@@ -164,13 +178,13 @@ class _Usage(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What is read of an answer; the bot gets all of it."""
+    """The part of an answer that croupier reads. The bot gets the whole answer."""
 
     usage: msgspec.Raw = msgspec.Raw()
 
 
 class Request(NamedTuple):
-    """A request of a bot: the model, the body for its address, and what the bot said."""
+    """A request of a bot: the model, the body for the address of the model, and the body that the bot sent, decoded."""
 
     model: ModelAccess
     body: bytes
@@ -178,7 +192,7 @@ class Request(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What a bot gets for a request: the answer, what is left of its budgets, and the tokens."""
+    """The result of a request: the answer for the bot, what is left of its budgets by name, and the tokens."""
 
     reply: Reply
     left: dict[str, int | float]
@@ -186,23 +200,26 @@ class Answered(NamedTuple):
 
 
 Live = Callable[[], Awaitable[Answered]]
-"""Asks the model of a request."""
+"""A function that asks the model of a request, and returns the result."""
 
 
 class Exchanges(Protocol):
     """Records the exchanges of a bot with its models, or answers it with recorded ones (recording.py)."""
 
     def begin(self, table: int, question: int) -> None:
-        """Take the next requests as those of this question."""
+        """Treat the next requests as those of this question at this table."""
         ...
 
     async def exchange(self, request: ChatCompletion, live: Live) -> Answered:
-        """Return the answer to a request. Raise Refused if there is none."""
+        """Return the result of a request: the model's, from `live`, or a recorded one.
+
+        Raise Refused if there is none.
+        """
         ...
 
 
 class Relay:
-    """The relay of one sandbox. It refuses every request while no bot at play uses the sandbox."""
+    """The relay of one sandbox. It answers no request while no bot plays in the sandbox."""
 
     def __init__(self, models: Sequence[ModelAccess], path: Path) -> None:
         self.path = path
@@ -212,12 +229,15 @@ class Relay:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that tell a bot where the relay is."""
+        """Return the environment variables with the addresses of the relay in the sandbox, by name."""
         port = {"OPENAI_BASE_URL": f"http://127.0.0.1:{PORT}/v1", "OPENAI_API_KEY": "none"}
         return {"CROUPIER_MODEL_URL": f"unix:{MODELS}"} | (port if len(self._scopes) > 1 else {})
 
     async def open_port(self, keeper: int) -> None:
-        """Listen at a port in the sandbox of this keeper too. Do nothing where no process may limit its buffers."""
+        """Also listen at a port in the sandbox of a keeper, given by its process id.
+
+        Do nothing on a machine where no process may limit the buffers of the port.
+        """
         ours, theirs = socket.socketpair()
         with ours, theirs:
             owner, inherited = self.path.stat(), theirs.fileno()
@@ -229,12 +249,12 @@ class Relay:
                 self.start(socket.socket(fileno=descriptor))
 
     def hide(self) -> None:
-        """Remove the name of the socket: the sandbox has mounted it, and nobody else needs it."""
+        """Remove the file of the socket: the sandbox has mounted it, and no other process needs it."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
     @contextlib.contextmanager
     def serve(self, caller: Caller) -> Iterator[None]:
-        """Pass on the requests of a bot at play, for the length of the block."""
+        """Pass on the requests of the bot `caller` during the block."""
         self._caller = caller
         try:
             yield
@@ -242,17 +262,20 @@ class Relay:
             self._caller = None
 
     def start(self, listener: socket.socket) -> None:
-        """Answer the requests that arrive at a socket, until `end`."""
+        """Begin to answer the requests that arrive at a listening socket, until `end` is called."""
         self._scopes.append(scope := trio.CancelScope())
         trio.lowlevel.spawn_system_task(self._run, listener, scope)
 
     def end(self) -> None:
-        """Answer no request any more, and close the sockets."""
+        """Stop answering requests, and close the sockets."""
         for scope in self._scopes:
             scope.cancel()
 
     async def _run(self, opened: socket.socket, scope: trio.CancelScope) -> None:
-        """Answer requests at one socket until cancelled: those of all sockets one after the other."""
+        """Answer the requests at one socket until `scope` is cancelled.
+
+        No two requests are answered at the same time.
+        """
         with scope, trio.socket.from_stdlib_socket(opened) as listener:
             while True:
                 with contextlib.suppress(OSError, trio.BrokenResourceError, h11.LocalProtocolError):
@@ -261,7 +284,10 @@ class Relay:
                         await self._answer(stream)
 
     async def _answer(self, stream: trio.abc.Stream) -> None:
-        """Answer the one request of a connection. Close the connection without an answer if its question is over."""
+        """Read the one request of a connection, and answer it.
+
+        Return without an answer if no bot plays, if too many of its requests were refused, or if its question is over.
+        """
         caller = self._caller
         if caller is None or caller.model_budget.refusals > MAX_REFUSALS:
             return
@@ -272,7 +298,7 @@ class Relay:
                 if not is_asked:
                     raise Refused(409, "the bot has no question")
                 if (sent := await _body(http, stream)) is None:
-                    caller.model_budget.refusals += 1  # it costs the host as much time as one
+                    caller.model_budget.refusals += 1  # a list costs the host as much time as a refusal
                     reply = self._list()
                 else:
                     request = self._read(sent)
@@ -285,7 +311,7 @@ class Relay:
             except Exception as unforeseen:  # an error of the relay ends this call, not the worker
                 caller.fail(unforeseen)
                 await trio.sleep_forever()  # the clock ends the question, and this call with it
-            caller.go_on(time.perf_counter())  # a bot that does not read its answer must not stop its clock with that
+            caller.go_on(time.perf_counter())  # otherwise a bot could stop its clock by not reading its answer
             await _send(http, stream, reply, left)
 
     def _list(self) -> Reply:
@@ -294,7 +320,7 @@ class Relay:
         return Reply(200, msgspec.json.encode({"object": "list", "data": models}))
 
     def _read(self, body: bytes) -> Request:
-        """Return the request in a body. Raise Refused for a wrong one."""
+        """Return the request that a body contains. Raise Refused if the relay cannot pass it on."""
         try:
             said = msgspec.json.decode(body, type=ChatCompletion)
             if said.model not in self._models:
@@ -310,9 +336,10 @@ class Relay:
 
 
 async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes | None:
-    """Read a request; return its body, or None if it is a GET of the list of models.
+    """Read a request. Return its body, or None if it is a GET of the list of models.
 
-    Raise Refused for anything else but a POST of chat completions.
+    Raise Refused for any other request that is not a POST of chat completions, and for a request that is too slow, too
+    long or not HTTP.
     """
     parts, size, lists = list[bytes](), 0, False
     with trio.move_on_after(READ_TIMEOUT_S):
@@ -342,14 +369,14 @@ async def _body(http: h11.Connection, stream: trio.abc.Stream) -> bytes | None:
 
 
 def _refusal(refused: Refused, caller: Caller) -> Reply:
-    """Count a refusal, and return it as an answer."""
+    """Count a refusal, and return the answer that the bot gets for it."""
     caller.model_budget.refusals += 1
     body = {"error": {"message": str(refused), "type": "croupier", "code": refused.status}}
     return Reply(refused.status, msgspec.json.encode(body))
 
 
 async def _answered(request: Request, caller: Caller) -> Answered:
-    """Return what a bot gets for a request that was read: the answer of the model, or a refusal."""
+    """Return the result of a bot's request: the answer of its model, or a refusal."""
     try:
         if refusal := caller.request(request.model):
             raise Refused(429, refusal)
@@ -360,9 +387,10 @@ async def _answered(request: Request, caller: Caller) -> Answered:
 
 
 async def _asked(request: Request, caller: Caller) -> tuple[Reply, ModelUse]:
-    """Ask the model until it answers, and count the tokens. If it cannot be reached, wait until the question is over.
+    """Ask the model until it answers. Count the tokens, and return the answer and the tokens.
 
-    Raise Refused if the answer is too long, or if the model answers croupier and not the bot.
+    If the model cannot be reached, wait until the question is over, which cancels this call. Raise Refused if the
+    answer is too long, or if the model answers a request of croupier but not the bot's.
     """
     model, budget = request.model, caller.model_budget
     until, pause, has_failed = time.perf_counter() + model.patience, FIRST_PAUSE_S, False
@@ -402,7 +430,7 @@ async def _asked(request: Request, caller: Caller) -> tuple[Reply, ModelUse]:
 
 
 async def _is_reachable(model: ModelAccess) -> bool:
-    """Return whether a model answers a small request of croupier's own."""
+    """Return whether a model answers croupier's small request (PROBE)."""
     with trio.move_on_after(model.patience), contextlib.suppress(Repeatable, Unusable):
         with contextlib.suppress(TooLong):
             await probe(model)
@@ -411,9 +439,9 @@ async def _is_reachable(model: ModelAccess) -> bool:
 
 
 async def probe(model: ModelAccess) -> ModelUse:
-    """Ask a model a small request of croupier's own, once. Return what it has used.
+    """Send croupier's small request (PROBE) to a model, once. Return the tokens that it has used.
 
-    Raise Repeatable, Unusable or TooLong if the model does not answer it.
+    Raise Repeatable, Unusable or TooLong if the model does not answer the request.
     """
     reply = await ask(model, msgspec.json.encode({"model": model.model, "messages": PROBE}))
     if reply.status != 200:
@@ -422,7 +450,11 @@ async def probe(model: ModelAccess) -> ModelUse:
 
 
 def _use(model: ModelAccess, reply: Reply) -> ModelUse:
-    """Return the tokens of an answer. Raise Repeatable if it is not one, Unusable if it does not say what is limited."""
+    """Return the tokens that an answer has used; 0 if its status is not 200.
+
+    Raise Repeatable if it is not the answer to a chat completion. Raise Unusable if it does not report tokens, although
+    the tokens or the money of the model are limited.
+    """
     if reply.status != 200:
         return ModelUse()
     try:
@@ -440,7 +472,7 @@ def _use(model: ModelAccess, reply: Reply) -> ModelUse:
 
 
 async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, left: dict[str, int | float]) -> None:
-    """Send an answer to the bot, and close the connection."""
+    """Send an answer to the bot, with headers that contain what is left of each budget."""
     headers = [
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(reply.body))),
@@ -456,7 +488,7 @@ async def _send(http: h11.Connection, stream: trio.abc.Stream, reply: Reply, lef
 
 @contextlib.contextmanager
 def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
-    """Open the relay of a sandbox, with its socket. Leaving the block ends it."""
+    """Open the relay of a sandbox, with its Unix socket. The relay ends with the block."""
     store = paths.cache_dir() / "relays"
     store.mkdir(exist_ok=True)
     _remove_stale(store)
@@ -478,7 +510,10 @@ def open_relay(models: Sequence[ModelAccess]) -> Iterator[Relay]:
 
 
 def _remove_stale(store: Path) -> None:
-    """Remove the sockets that killed processes have left. A process locks the folder of its socket before it makes that."""
+    """Remove the sockets that killed processes have left behind.
+
+    A running process holds a lock of the folder of its socket. It takes the lock before it creates the socket.
+    """
     for left in store.glob("*/model"):
         with contextlib.suppress(OSError):  # another process uses it, or has just removed it
             place = os.open(left.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Sends one request to the address of a model, and reads the answer. What comes back is bounded, and no redirect is followed."""
+"""Sends one request to the address of a model, and reads the answer. Its size is limited. No redirect is followed."""
 
 import os
 import ssl
@@ -18,16 +18,18 @@ MAX_HEAD_BYTES = 16 << 10
 MAX_KEY_BYTES = 4096
 CHUNK_BYTES = 64 << 10
 LATER = (408, 425, 429)
-"""Statuses that ask for a repetition, as all from 500 on do."""
+"""Statuses below 500 after which croupier repeats the request. It also does so after every status from 500."""
 
 OF_THE_ADDRESS = (401, 402, 403, 404, 407)
-"""Statuses below 500 that say that the address, the model or the key is wrong. Others say that the request is."""
+"""Statuses that mean that the address, the model or the key is wrong. Other statuses from 400 to 499 mean that the
+request is wrong."""
 
 
 class Repeatable(Exception):
-    """Raised when the address cannot answer now. `after` is how many seconds it asks to wait; 0: it does not say.
+    """Raised when the address cannot answer now.
 
-    `status` is that of its answer; 0: there is none.
+    `after` is the number of seconds that the address asks to wait; 0 if it names none. `status` is the status of its
+    answer; 0 if there is no answer.
     """
 
     def __init__(self, reason: str, after: float = 0.0, status: int = 0) -> None:
@@ -36,7 +38,10 @@ class Repeatable(Exception):
 
 
 class Unusable(Exception):
-    """Raised when the address or the key is wrong, so that to repeat the request does not help. `status`: see Repeatable."""
+    """Raised when the address or the key is wrong: a repetition of the request does not help.
+
+    `status`: see Repeatable.
+    """
 
     def __init__(self, reason: str, status: int = 0) -> None:
         super().__init__(reason)
@@ -48,7 +53,7 @@ class TooLong(Exception):
 
 
 class Reply(NamedTuple):
-    """An answer of the address: the status, and all bytes of the body."""
+    """An answer of the address: its status, and its whole body."""
 
     status: int
     body: bytes
@@ -74,14 +79,17 @@ def key_of(model: ModelAccess) -> str:
 
 
 async def ask(model: ModelAccess, body: bytes) -> Reply:
-    """Ask the model once. Raise Repeatable, Unusable or TooLong if there is no answer that a bot gets."""
+    """Send a request with this body to the model, once, and return the answer.
+
+    Raise Repeatable, Unusable or TooLong if there is no answer that may be passed on to a bot.
+    """
     key = key_of(model)
     try:
         reply, after = await _exchange(model, body, key)
     except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as broken:
         raise Repeatable(
             "the connection broke"
-        ) from broken  # its words may have what the address has sent, or where it is
+        ) from broken  # not with its message, which may contain the address, or what the address has sent
     except ValueError as wrong:
         raise Unusable("the address cannot be used") from wrong
     if reply.status in LATER or reply.status >= 500:
@@ -94,12 +102,15 @@ async def ask(model: ModelAccess, body: bytes) -> Reply:
 
 
 def _reaches_bot(status: int) -> bool:
-    """Return whether a bot gets an answer with this status."""
+    """Return whether an answer with this status is passed on to the bot."""
     return status == 200 or (400 <= status < 500 and status not in (*LATER, *OF_THE_ADDRESS))
 
 
 async def _exchange(model: ModelAccess, body: bytes, key: str) -> tuple[Reply, float]:
-    """Send the request and read the answer. Return it, and the seconds that it asks to wait."""
+    """Send a request and read the answer.
+
+    Return the answer, and the seconds that it asks to wait; 0 if it names none.
+    """
     where = urlsplit(model.address)
     path = "" if where.scheme == "unix" else where.path.rstrip("/")
     headers = [
@@ -121,7 +132,7 @@ async def _exchange(model: ModelAccess, body: bytes, key: str) -> tuple[Reply, f
 
 
 async def _connected(address: str) -> trio.abc.Stream:
-    """Connect to the address of a model."""
+    """Connect to the address of a model, and return the open connection."""
     where = urlsplit(address)
     if where.scheme == "unix":
         return await trio.open_unix_socket(where.path)
@@ -134,14 +145,17 @@ async def _connected(address: str) -> trio.abc.Stream:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return the settings of TLS, with the certificates of this machine: to read these takes 20 ms."""
+    """Return the settings of TLS, with the certificates of this machine. They are cached: reading them takes 20 ms."""
     return ssl.create_default_context()
 
 
 async def read_message(
     http: h11.Connection, receive: Callable[[int], Awaitable[bytes | bytearray]], most: int
 ) -> tuple[Reply, float]:
-    """Read an answer of at most `most` bytes. If no bot may get it, read only its head. Raise TooLong if it is longer."""
+    """Read an answer. Return it, and the seconds that it asks to wait; 0 if it names none.
+
+    If the answer is not passed on to the bot, read only its head. Raise TooLong if its body has more than `most` bytes.
+    """
     status, after, parts, size = 0, 0.0, list[bytes](), 0
     while True:
         event = http.next_event()
@@ -164,7 +178,7 @@ async def read_message(
 
 
 def _seconds(text: bytes) -> float:
-    """Return the seconds of a retry-after; 0 for a date, which needs a clock that both agree on."""
+    """Return the seconds of a header retry-after; 0 for a date, because the clocks of both sides may differ."""
     with suppress(ValueError):
         return float(max(int(text[:9]), 0))
     return 0.0

@@ -79,10 +79,9 @@ class Join(msgspec.Struct, frozen=True, tag="join"):
 
 
 class Invite(msgspec.Struct, frozen=True, tag="invite"):
-    """Add an author, or replace the secret of the author's link (`again`). The organiser's command has drawn the
-    secret.
+    """Add an author, or replace the secret of the author's link (`again`).
 
-    `token_sha256` is the SHA-256 of the secret.
+    `token_sha256` is the SHA-256 of the secret, which the organiser's command has drawn.
     """
 
     name: str

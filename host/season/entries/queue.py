@@ -1,5 +1,4 @@
-"""Decides the order in which submissions are examined, why a submission waits, and what an author may still submit.
-Pure.
+"""Decides the order in which submissions are examined, why each waits, and what an author may still submit. Pure.
 
 The authors take turns: the first submission of every author is examined before the second one of any author.
 """
@@ -14,8 +13,7 @@ from host.season.season_config import AuthorLimits
 
 HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2
-"""How often the season process may end during the examination of a submission before the submission comes last in the
-queue.
+"""How often the season process may end during the examination of a submission, until it comes last in the queue.
 
 So a submission that makes the machine fail cannot keep all others waiting for ever."""
 MAX_ATTEMPTS = 5

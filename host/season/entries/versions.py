@@ -74,7 +74,7 @@ class Versions:
         return self._database.number("SELECT max(number) FROM version WHERE bot = ?", bot) + 1
 
     def late(self, at: float) -> list[tuple[float, Version]]:
-        """Return pairs (time of submission, version) of the versions submitted at the time `at` or later, oldest first."""
+        """Return pairs (time of submission, version) of the versions submitted at `at` or later, oldest first."""
         times = dict(self._database.rows("SELECT id, at FROM submission WHERE at >= ?", at))
         found = [(times[version.submission], version) for version in self.all() if version.submission in times]
         return sorted(found, key=lambda each: each[0])

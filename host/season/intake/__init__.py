@@ -1,1 +1,1 @@
-"""What takes in the submissions of a season: doors, requests, unpacking, examination, practice."""
+"""The intake of a season: answers requests, and unpacks, examines and stores submissions."""

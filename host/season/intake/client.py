@@ -1,4 +1,7 @@
-"""Speaks to the site of a season with an author's link: hands in a file and follows its examination. See docs/season-api.md."""
+"""Sends requests to the site of a season with an author's link: submits a file and follows its examination.
+
+docs/season-api.md describes the requests.
+"""
 
 import http.client
 import json
@@ -13,53 +16,56 @@ from host import __version__
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 
-TIMEOUT_S = 30.0  # without a byte
-WAIT_S = 20  # that the site may take to answer when nothing has changed
+TIMEOUT_S = 30.0  # without a byte from the site
+WAIT_S = 20  # after which the site answers even if nothing has changed
 MAX_ANSWER_BYTES = 16 << 20
 LINK = re.compile(r"(https?://[^/\s?#@]+)/a/([A-Za-z0-9_-]{20,200})/?")
 LINK_HINT = "the link of an author, for example  https://cup.example/a/6tq…"
 
 
 class Link(NamedTuple):
-    """The link of an author: the address of a site, and a secret that is sent in a header only."""
+    """The link of an author: the address of a site, and a secret, which is sent only in a header."""
 
     site: str
     secret: str
 
     @classmethod
     def parse(cls, text: str) -> "Link":
-        """Return the link that a text is. Raise UserError if it is none; the message does not repeat it."""
+        """Return the link that a text contains. Raise UserError if it is not a link; the message does not repeat it."""
         if found := LINK.fullmatch(text.strip()):
             return cls(found[1], found[2])
         raise UserError([Problem("E001", "", "this is not the link of an author", hint=LINK_HINT)], 2)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses to follow: the secret would be sent to another address."""
+    """Handler that follows no redirect, because the secret would be sent to another address."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Return no request."""
+        """Return None: no request follows a redirect."""
 
 
 class SeasonClient:
-    """An author's connection to a site. Every request may be sent again."""
+    """Requests of an author to a site. Each request may be sent again without harm."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def submit(self, bot: str, file_name: str, content: bytes) -> dict[str, Any]:
-        """Hand in a file, and return the submission as the site describes it. Raise UserError if it is refused."""
+        """Submit a file, and return the submission as the site describes it. Raise UserError if the site refuses it."""
         query = urllib.parse.urlencode({"file": file_name, "door": "submit"})
         return self._ask("PUT", f"/api/bots/{urllib.parse.quote(bot, safe='')}?{query}", content)
 
     def follow(self, submission: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a submission when its state has changed, at the latest after WAIT_S seconds."""
+        """Wait until the state of a submission changes, but at most WAIT_S seconds. Return the new submission.
+
+        Raise UserError if the site does not answer.
+        """
         query = urllib.parse.urlencode({"wait": WAIT_S, "since": submission.get("state", "")})
         return self._ask("GET", f"/api/submissions/{urllib.parse.quote(str(submission['id']), safe='')}?{query}")
 
     def page(self, submission: Mapping[str, Any]) -> str:
-        """Return the address at which an author finds a submission."""
+        """Return the address of an author's page about a submission."""
         return f"{self._link.site}/mine/submissions/{urllib.parse.quote(str(submission.get('id', '')), safe='')}"
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
@@ -89,7 +95,7 @@ class SeasonClient:
         return found
 
     def _refusal(self, refused: urllib.error.HTTPError) -> UserError:
-        """Return the error that the site has answered, with its code and cure."""
+        """Return the error that the site has sent as its answer, with its code and hint."""
         try:
             said = self._decoded(refused.fp)
             code, message = str(said["code"]), str(said["message"])

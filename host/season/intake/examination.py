@@ -1,4 +1,4 @@
-"""One examination of a submission, from its unpacked folder to the verdict: build, check and practice."""
+"""Examines a submission, from its unpacked folder to the verdict: builds and checks it, and lets it practise."""
 
 import signal
 import sys
@@ -37,39 +37,50 @@ MAX_LOG_CHARS = 16 << 10  # of what the compiler has printed
 MAX_PROBLEMS, MAX_SLOWEST = 20, 5
 UNPACK_TIMEOUT_S = 60.0
 KILLERS = (signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT)
-"""The signals by which an archive can end the process that unpacks it. Others come from who stops the machine."""
+"""The signals by which an archive can end the process that unpacks it. Other signals come from outside."""
 
 MISSING_PROGRAM = "S005"
-"""The code of a bot whose language is not installed. Every other problem of the machine is not the bot's fault."""
+"""The code of the problem that the language of a bot is not installed. The bot is refused for it.
+
+All other problems of the machine are not the fault of the bot."""
 
 
 class Costs:
-    """The processor time of an examination in seconds. Builds count by the clock, because they run on one core."""
+    """The processor time of an examination in seconds.
+
+    A build counts by its elapsed time, because it runs on one core.
+    """
 
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.seconds = 0.0
-        self.pace = 0.0  # seconds a table, if no reference measures it
+        self.pace = 0.0  # the bot's share of the worker time of a table, measured against itself; 0: not measured
 
     @property
     def elapsed(self) -> float:
-        """The seconds since it began."""
+        """Return the seconds since the examination began."""
         return time.monotonic() - self.began
 
 
 class Examination:
-    """One examination, from the unpacked folder to the verdict."""
+    """One examination of a submission, from the unpacked folder to the verdict.
+
+    `work` is the folder of the examination. `reached` is called with each new state of the submission.
+    """
 
     def __init__(
         self, terms: IntakeTerms, work: Path, costs: Costs, reached: Callable[[SubmissionState], None]
     ) -> None:
         self._terms, self._work, self._costs, self._reached = terms, work, costs, reached
-        self._names = ("", "")  # the label under which the bot is built, and its own name, which messages have
+        self._names = ("", "")  # the label under which the bot is built, and the bot's own name, which messages contain
 
     async def run(
         self, folder: Path, label: str, against_references: Callable[[BuiltBot], Awaitable[list[Practised]]]
     ) -> tuple[Verdict, BuiltBot | None]:
-        """Build, check and practise. Return the verdict, and the bot if it can play. Raise UserError if the machine fails."""
+        """Build the bot in a folder, check it, and let it practise. Return the verdict, and the bot if it can play.
+
+        `against_references` plays the practice. Raise UserError if the machine fails.
+        """
         terms = self._terms
         self._names = (label, folder.name)
         try:
@@ -95,12 +106,15 @@ class Examination:
         return self._practised(verdict, bot, played), bot
 
     def _built(self) -> None:
-        """Note that the bot is built, and what that has cost."""
+        """Count the time of the build, and report that the bot is being checked now."""
         self._costs.seconds = self._costs.elapsed
         self._reached(SubmissionState.CHECKING)
 
     async def _loaded(self, folder: Path, label: str) -> tuple[Submission, list[Finding]]:
-        """Return the bot under its label, from a folder of that name. Raise UserError if it is refused."""
+        """Rename the folder of a bot to its label. Return the bot from it, and a note if its bot.toml has another name.
+
+        Raise UserError if the bot is refused.
+        """
         first = await trio.to_thread.run_sync(self._load, folder, abandon_on_cancel=True)
         target = folder.with_name(label)
         folder.rename(target)
@@ -120,7 +134,7 @@ class Examination:
         return problem_text(problem._replace(where=problem.where.replace(label, name)), self._work)
 
     def _refused(self, refused: UserError) -> Verdict:
-        """Return the verdict on a bot that does not build. Raise the error if it is the machine's."""
+        """Return the verdict on a bot that does not build. Raise the error if the machine is the cause of it."""
         if refused.exit_code == 6 and any(problem.code != MISSING_PROGRAM for problem in refused.problems):
             raise refused
         log = next((problem.log for problem in refused.problems if problem.log), "")
@@ -154,7 +168,7 @@ class Examination:
         )
 
     def _practised(self, verdict: Verdict, bot: BuiltBot, played: Sequence[Practised]) -> Verdict:
-        """Return the verdict with the results of practice. A bot that is benched in practice is refused."""
+        """Return the verdict with the results of practice added. A bot that was benched in practice is refused."""
         pieces = [piece for each in played for piece in each.evidence]
         faults = [piece for piece in pieces if piece.kind != "slowest"]
         slow = sorted((piece for piece in pieces if piece.kind == "slowest"), key=lambda piece: -piece.wall)
@@ -180,12 +194,15 @@ class Examination:
 
 
 def pace_of(played: Sequence[Practised]) -> float:
-    """Return the seconds that a table of practice has taken of a worker for a bot; 0 without practice."""
+    """Return a bot's share of the worker time of a practice table, in seconds; 0 without practice.
+
+    It is the least share against any opponent.
+    """
     return min((each.pace for each in played), default=0.0)
 
 
 def practice_finding(played: Practised) -> Finding:
-    """Return the line of a verdict about practice against one reference."""
+    """Return the finding about practice against one reference, as a line of the verdict."""
     result, what = played.result, "practice"
     if not result.tables:
         return Finding("!", what, f"against {result.opponent}: no table was finished in time")
@@ -205,10 +222,10 @@ def practice_finding(played: Practised) -> Finding:
 
 
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
-    """Unpack an upload into an empty folder, in a process of its own. Cancelling ends it.
+    """Unpack an upload into an empty folder, in a separate process. Cancelling ends the process.
 
-    Raise UserError with exit code 6 if the disk is full, or if it is killed by SIGKILL: an archive does not do so, but a machine
-    that is short of memory.
+    Return the problems of an archive that cannot be unpacked. Raise UserError (exit code 6) if the disk is full, or if
+    the process was killed by SIGKILL: an archive cannot cause this signal, but a machine that is short of memory does.
     """
     command, target = [sys.executable, "-P", "-m", "host.season.intake.unpack"], Path(request.target)
     refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
@@ -234,7 +251,10 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
 
 
 def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> None:
-    """Let the bot in a folder have a label as its name. Its script stays the one that its former name has chosen."""
+    """Give the bot in a folder a label as its name, in its bot.toml.
+
+    If the script to run was found by the bot's former name, name it in bot.toml, so that the same script runs.
+    """
     path, row = folder / MANIFEST, LANGUAGES[handed.spec.language]
     data = read_untrusted(path).data if handed.manifest else {}
     keys: dict[str, Any] = {"name": label} if data.get("name") else {}
@@ -247,14 +267,14 @@ def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> No
 
 
 def _build_time(finding: Finding, seconds: float) -> Finding:
-    """Return the line about the build without columns."""
+    """Return the finding about the build with its time in seconds in place of columns; any other finding unchanged."""
     if finding.what != "builds" or finding.mark != "✓":
         return finding
     return Finding("✓", "builds", f"{finding.words.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")
 
 
 def _slow_sample(bot: BuiltBot, game: Game, sample: AnswerSample) -> SlowAnswer:
-    """Return a slow answer of the check: the question as the bot was asked, the answer as it wrote it."""
+    """Return a slow answer of the check: the question in the bot's protocol, and the bot's answer."""
     question, answer = PROTOCOLS[bot.spec.protocol].encode(sample.question.view), sample.answer
     wrote = f"({answer.kind})" if isinstance(answer, Fault) else game.grammar.spell(answer)
     return SlowAnswer(sample.wall, _decoded(question.rstrip()), wrote[:MAX_SHOWN_CHARS])
@@ -284,12 +304,12 @@ def _decoded(printed: bytes) -> str:
 
 
 def problem_texts(problems: Sequence[Problem], work: Path) -> tuple[str, ...]:
-    """Return problems for an author: without paths of the server."""
+    """Return the texts of problems for an author, without paths of the server."""
     return tuple(problem_text(problem, work) for problem in problems[:MAX_PROBLEMS])
 
 
 def problem_text(problem: Problem, work: Path) -> str:
-    """Return a problem for an author: without paths of the server."""
+    """Return the text of a problem for an author, without paths of the server."""
     bare = problem._replace(evidence=problem.evidence.partition(LOG_PREFIX)[0], log="")
     text = str(bare)
     for path in (str(work), str(paths.cache_dir())):

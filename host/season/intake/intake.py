@@ -1,7 +1,7 @@
-"""Examines the submissions of a season: unpacks, builds and checks each in a sandbox, and lets it practise.
+"""Examines the submissions of a season: unpacks, builds and checks each one in a sandbox, and lets it practise.
 
-An examination may end at any moment with the season process: what it wrote outside the store is removed when the next one
-begins, and the submission is examined again.
+The season process may end at any moment during an examination. The next season process removes the files that the
+examination has written outside the store, and examines the submission again.
 """
 
 import time
@@ -34,30 +34,33 @@ from host.submissions.finding import Finding
 
 UPLOADS, WORK, STORED = "uploads", "work", "store"
 BUILDERS = 2
-"""Submissions that are built at the same time; those of other authors are checked and practise meanwhile."""
+"""The number of submissions that are built at the same time. Other submissions are checked, or practise, meanwhile."""
 
-PACE_TABLES = 20  # in which a bot that practises against nobody shows how long it takes
+PACE_TABLES = 20  # against itself, which show how long a table takes if there are no references
 LATE = "handed in after entry was closed: it is kept, and does not play"
 
 
 class Running(NamedTuple):
-    """What is being examined: a submission or practice, and how it is cancelled."""
+    """A running examination or practice, with its costs and the scope that cancels it."""
 
     bot: str
     author: str
-    again: bool  # whether its examination has failed or ended before
+    again: bool  # whether it has been begun before, and has failed or was interrupted
     scope: trio.CancelScope
     costs: Costs
 
 
 class SeasonIntake:
-    """The intake of a season: answers requests, and examines what waits. It runs in the main thread of trio."""
+    """The intake of a season: answers requests, and examines waiting submissions.
+
+    It runs in the main thread of trio.
+    """
 
     def __init__(self, store: Store, folder: Path, terms: IntakeTerms) -> None:
         self.store, self.folder, self.terms = store, folder, terms
         self._running: dict[str, Running] = {}
         self._failed = False
-        """Whether an examination has failed since interrupted ones were last set to wait."""
+        """Whether an examination has failed since interrupted examinations were last made to wait again."""
         self._references: dict[str, BuiltBot] = {}
         self._building = trio.CapacityLimiter(BUILDERS)
         for leftover in (folder / WORK, *(folder / UPLOADS).glob(".*")):
@@ -67,11 +70,14 @@ class SeasonIntake:
         prune_store(store, folder, folder / STORED)
 
     async def prepare_references(self) -> None:
-        """Build and start the references. Raise UserError with the problems of all that cannot play."""
+        """Build and start the references of the present terms, and use them from now on.
+
+        Raise UserError with the problems of all references that cannot play.
+        """
         self.take_terms(self.terms, await self.ready_for(self.terms))
 
     async def ready_for(self, terms: IntakeTerms) -> Ready:
-        """Build and start the references of terms. Raise UserError if one cannot play."""
+        """Build and start the references of `terms`, and return them. Raise UserError if one of them cannot play."""
         try:
             return await prepare_bots(terms.references, terms.game, terms.limits, terms.level)
         except UserError as refused:
@@ -81,7 +87,7 @@ class SeasonIntake:
             raise UserError([first, *refused.problems], refused.exit_code) from refused
 
     def take_terms(self, terms: IntakeTerms, ready: Ready) -> None:
-        """Take terms whose references are ready."""
+        """Use `terms` from now on. `ready` are their references, which have been built."""
         self.terms, self._references = terms._replace(game=ready.game), {bot.name: bot for bot in ready.bots}
 
     # Requests.
@@ -92,7 +98,7 @@ class SeasonIntake:
 
     @property
     def desk(self) -> Desk:
-        """Where requests are answered."""
+        """Return the store, the terms and the other values with which requests are answered."""
         return Desk(self.store, self.folder, self.terms.entry, self._cancel)
 
     def _cancel(self, identity: str) -> None:
@@ -102,25 +108,25 @@ class SeasonIntake:
     # The queue.
 
     def waiting(self, now: float) -> list[Waiting]:
-        """Return everything that waits, in the order in which it is examined."""
+        """Return all waiting submissions and requests for practice, in the order in which they are examined."""
         some = [*self.store.submissions.waiting(), *self.store.practices.waiting()]
         return fair_order(some, self.store.submissions.served(), self.held(some, now))
 
     def held(self, waiting: Sequence[Waiting], now: float) -> dict[str, str]:
-        """Return the authors whose limits are used up, and why nothing of theirs is examined."""
+        """Return the authors whose limits are used up, with the reason as a sentence, by author."""
         limits = self.terms.entry.limits
         authors = {each.author for each in waiting}
         found = {author: why_held(Quota(limits, self.store.used(author, now)), now) for author in sorted(authors)}
         return {author: reason for author, reason in found.items() if reason}
 
     def places(self, now: float) -> dict[str, Place]:
-        """Return the place in the queue of everything that waits, and why it waits, by id."""
+        """Return the place in the queue of each waiting submission or request, and the reason why it waits, by id."""
         order = self.waiting(now)
         return places(order, self.held(order, now), self.doing, self.store.setting(PAUSED))
 
     @property
     def doing(self) -> str:
-        """What is examined now, in a few words; empty if nothing is."""
+        """Return the running examinations in a few words; empty if there are none."""
         words = []
         for identity, running in self._running.items():
             known = self.store.submissions.get(identity)
@@ -129,9 +135,9 @@ class SeasonIntake:
         return "; ".join(words)
 
     async def examine_next(self) -> Submission | Practice | None:
-        """Examine what waits first, and return it with its result; return None if nothing may be examined now.
+        """Examine the first waiting submission, or play the first waiting practice, that may begin. Return its result.
 
-        Raise UserError if the machine fails: what was examined waits again.
+        Return None if none may begin now. Raise UserError if the machine fails: then the submission waits again.
         """
         now = time.time()
         if self.store.setting(PAUSED):
@@ -147,7 +153,7 @@ class SeasonIntake:
         for each in order:
             if each.author in held or each.author in busy:
                 continue
-            if each.attempts and again:  # many that compute at the same time may have kept each other from it
+            if each.attempts and again:  # several at the same time may have made each other fail
                 continue
             if (known := self.store.submissions.get(each.id)) is not None:
                 known = self._beside_others(known)
@@ -160,7 +166,10 @@ class SeasonIntake:
         return None
 
     async def _run(self, which: Submission | Practice, work: Callable[[Costs], Awaitable[None]]) -> None:
-        """Run an examination that can be cancelled, and write what it has cost. Whatever ends it, its processes end."""
+        """Run an examination or practice that can be cancelled, and store its costs. Its processes end with it.
+
+        If it fails, a submission waits again.
+        """
         running = Running(which.bot, which.author, which.attempts > 0, trio.CancelScope(), Costs())
         store, identity = self.store, which.id
         self._running[identity] = running
@@ -182,7 +191,10 @@ class SeasonIntake:
     # Submissions.
 
     def _beside_others(self, submission: Submission) -> Submission:
-        """Return a submission with a name of its author, if its own has gone to another author since it was handed in."""
+        """Return a submission.
+
+        Rename its bot if another author has taken the name since the submission was received.
+        """
         if self.store.submissions.owner(submission.bot) in ("", submission.author):
             return submission
         name = name_beside(submission.bot, submission.author)
@@ -190,7 +202,10 @@ class SeasonIntake:
         return submission._replace(bot=name)
 
     async def _examine(self, submission: Submission, costs: Costs) -> None:
-        """Examine a submission and store its verdict. Raise UserError if the machine fails; refuse what it always fails at."""
+        """Examine a submission and store its verdict. Raise UserError if the machine fails.
+
+        Refuse a submission whose bot could not be measured in MAX_ATTEMPTS examinations.
+        """
         work = self.folder / WORK / submission.id
         try:
             await self._decide(submission, work, costs)
@@ -224,7 +239,7 @@ class SeasonIntake:
             examination = Examination(self.terms, work, costs, partial(self._built, submission.id, building))
             practise_with = partial(self._against_references, costs)
             verdict, bot = await examination.run(work / submission.bot, label, practise_with)
-        await trio.lowlevel.checkpoint()  # what was cancelled meanwhile gets no verdict
+        await trio.lowlevel.checkpoint()  # a submission that was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
             require_room(self.folder)
             self._refuse(submission, verdict)
@@ -246,7 +261,7 @@ class SeasonIntake:
         self.accept(submission, version, verdict, work / label)
 
     def _built(self, identity: str, building: ExitStack, state: SubmissionState) -> None:
-        """Store that a submission has been built and is checked, or practises. Another one may be built."""
+        """Store that a submission is being checked, or practises, after its build. Let another submission be built."""
         building.close()
         self.store.submissions.set_state(identity, state)
 
@@ -256,7 +271,7 @@ class SeasonIntake:
         return UnpackRequest(str(upload), submission.file_name, str(work), submission.bot, most)
 
     def _is_taken(self, submission: Submission, work: Path) -> bool:
-        """Return whether the name of the bot has meanwhile gone to another author. If so, refuse the submission."""
+        """Return whether another author has meanwhile taken the name of the bot. If so, refuse the submission."""
         try:
             self.store.submissions.check_name(submission.bot, submission.author)
         except UserError as taken:
@@ -271,7 +286,7 @@ class SeasonIntake:
             self._log("refused", submission, first)
 
     def _take_up(self, submission: Submission, version: Version) -> None:
-        """Accept a submission that has the same files as a version of the bot."""
+        """Accept a submission with the same files as a version of the bot, and let that version play."""
         text = f"the same files as {version.label}: it plays on with its record"
         verdict = Verdict(accepted=True, findings=(Finding("✓", "version", text),))
         with self.store.transaction():
@@ -280,7 +295,10 @@ class SeasonIntake:
             self._log("accepted", submission, text)
 
     def accept(self, submission: Submission, version: Version, verdict: Verdict, folder: Path) -> None:
-        """Store a new version. Its folder is moved first: a folder that no version names is replaced the next time."""
+        """Accept a submission: move the folder of its bot into the store of versions, and store the new version.
+
+        The folder is moved first: if the process ends then, the next examination replaces the folder.
+        """
         target = self.folder / version.place
         target.parent.mkdir(exist_ok=True)
         paths.remove_tree(target)
@@ -293,7 +311,10 @@ class SeasonIntake:
             self._log("accepted", submission, f"{version.label}, {version.sha256}")
 
     def _enter(self, submission: Submission, version: Version) -> str:
-        """Let a version play, unless entry was closed when it was handed in. Return what becomes of it, in words."""
+        """Let a version play, unless entry was closed when it was submitted.
+
+        Return a sentence about what happens with it.
+        """
         if self.desk.closed(submission.at):
             return f"{version.label} was {LATE}"
         stopped = self.store.versions.activate(version, self.terms.entry.limits.active)
@@ -310,7 +331,7 @@ class SeasonIntake:
     async def _against_references(self, costs: Costs, bot: BuiltBot) -> list[Practised]:
         if not self._references and self.terms.references:
             await self.prepare_references()
-        if not self._references:  # tables against itself say how long one takes
+        if not self._references:  # tables against itself show how long a table takes
             itself = bot.with_keys(name=f"{bot.name}#2")
             costs.pace = pace_of(await self._against([itself], bot, PACE_TABLES, costs))
             return []
@@ -324,7 +345,10 @@ class SeasonIntake:
     async def _against(
         self, opponents: Sequence[BuiltBot], bot: BuiltBot, tables: int, costs: Costs
     ) -> list[Practised]:
-        """Practise against opponents, which share the time. It counts for the author, whether his bot computes or sleeps."""
+        """Play practice against each opponent, and return the results in the order of the opponents.
+
+        The opponents share MAX_SECONDS. The time counts for the author, even if the bot only sleeps.
+        """
         found, end = list[Practised](), time.monotonic() + MAX_SECONDS
         for nth, opponent in enumerate(opponents):
             began = time.monotonic()
@@ -334,7 +358,7 @@ class SeasonIntake:
         return found
 
     async def _practise(self, practice: Practice, costs: Costs) -> None:
-        """Play the practice that an author has asked for, and store its results."""
+        """Play the practice that an author has requested, and store its results, or why it was refused."""
         store = self.store
         store.practices.begin(practice, time.time())
         version = store.versions.get(practice.bot, practice.number)
@@ -350,7 +374,11 @@ class SeasonIntake:
         store.practices.finish(practice.id, SubmissionState.ACCEPTED, results)
 
     async def _prepared(self, names: Sequence[str]) -> list[BuiltBot]:
-        """Build the versions and references of these names. Raise UserError if one does not exist."""
+        """Build the versions and references with these labels and names, and return them in the same order.
+
+        The first one is the bot that practises; if it is also an opponent, that is a copy with another name. Raise
+        UserError if one does not exist.
+        """
         terms, handed = self.terms, list[Handed]()
         own = {each.name: each for each in terms.references}
         for name in names:
@@ -365,7 +393,7 @@ class SeasonIntake:
 
 
 def _machine_failed(failed: BaseException) -> str:
-    """Return why a submission waits again."""
+    """Return the reason, as a sentence, why a submission waits again after a failure."""
     if isinstance(failed, UserError):
         return f"the machine failed: {failed.problems[0].message}; it is examined again"
     return "the examination was interrupted; it is examined again"

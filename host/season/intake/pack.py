@@ -1,4 +1,4 @@
-"""Packs a bot's folder into an archive. The same files give the same bytes, so that a season knows them again."""
+"""Packs a bot's folder into an archive. The same files give the same bytes, so that a season recognises them."""
 
 import gzip
 import io
@@ -10,7 +10,10 @@ from host.submissions.file_tree import FileTree, TreeLimits, read_files
 
 
 def packed(folder: Path, limits: TreeLimits) -> bytes:
-    """Return a folder as .tar.gz. Raise UserError for a file that no bot may have, or that exceeds the limits."""
+    """Return the bytes of a .tar.gz of a folder.
+
+    Raise UserError for a file that a bot may not have, or beyond limits.
+    """
     tree = FileTree(folder, limits)
     if tree.problems:
         raise UserError(tree.problems, 4)

@@ -1,4 +1,7 @@
-"""Plays practice tables: a bot against one opponent, in every seat. They do not count, and leave no journal."""
+"""Plays practice tables between a bot and one opponent, in every seat.
+
+They do not count, and no journal records them.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -23,11 +26,11 @@ from host.tournament.fixture_size import fewest_tables
 from host.tournament.stage_runner import Executor
 
 MAX_SECONDS = 60.0
-"""A bot that thinks long gets fewer practice tables: those that are finished after this time against all opponents."""
+"""The time of practice against all opponents. A slow bot gets fewer tables: those that are finished in this time."""
 
 
 class IntakeTerms(NamedTuple):
-    """What the submissions of a season are examined for, and what plays practice."""
+    """The terms of the intake: game and limits for the examination of submissions, and the settings of practice."""
 
     entry: EntryTerms
     game: Game
@@ -41,22 +44,22 @@ class IntakeTerms(NamedTuple):
 
 
 class Practised(NamedTuple):
-    """The result of practice against one opponent, and what was recorded of the bot's faults and slowest answers."""
+    """The result of practice against one opponent, and the evidence of the bot's faults and slowest answers."""
 
     result: PracticeResult
     evidence: tuple[Evidence, ...]
     opponent_faults: int  # of all copies of the opponent
-    benched: bool
+    benched: bool  # whether the bot was benched
     cpu_seconds: float  # of all bots and of croupier
-    pace: float = 0.0  # seconds that a table has taken of a worker for the bot, by the time of its answers
-    ended: bool = False  # whether it ended before all tables were finished
+    pace: float = 0.0  # the bot's share of the worker time of a table, in seconds, by the time of its answers
+    ended: bool = False  # whether the time was over before all tables were finished
 
 
 async def practise(terms: IntakeTerms, bot: BuiltBot, opponent: BuiltBot, tables: int, seconds: float) -> Practised:
-    """Play tables between a bot and an opponent, of which several copies play in a game for more than two.
+    """Play tables between a bot and an opponent. In a game for more than two, several copies of the opponent play.
 
-    The tables that are finished after some seconds count. Cancelling ends all processes. Several may play at the same time, so
-    that workers use every core.
+    Only tables that are finished within `seconds` are in the result. Cancelling ends all processes. Several tables may
+    be played at the same time, so that the workers use every core.
     """
     copies = [opponent.with_keys(name=f"{opponent.name}#{number}") for number in range(2, terms.game.seats[0])]
     bots, seed = (bot, opponent, *copies), secrets.token_bytes(16)
@@ -80,11 +83,11 @@ def _take(records: list[tuple[Fixture, Record]], due: dict[str, Fixture], record
 
 
 def _ignore(_lost: str) -> None:
-    """Do nothing when a worker is lost: its fixture is played again."""
+    """Do nothing if a worker is lost, because its fixture is played again."""
 
 
 def _fixtures(terms: IntakeTerms, bots: Sequence[BuiltBot], tables: int) -> list[Fixture]:
-    """Return the fixtures of practice. Every bot sits in every seat equally often."""
+    """Return the fixtures of practice. Every bot has every seat equally often."""
     tables += -tables % len(bots)
     stage: PairStageConfig = Adhoc(name="practice", tables=tables, mirror=terms.game.chance.shared(terms.rules))
     stage = stage.with_fixture_tables(fewest_tables(terms.game, bots, len(bots)))
@@ -113,7 +116,7 @@ def _summary(
         opponent_faults,
         any(bot in record.benched for _, record in records),
         sum(record.overhead + sum(usage.cpu for usage in record.usage.values()) for _, record in records),
-        # Of the fixture with the least: others had a smaller part of it after the start of the bot.
+        # The least of all fixtures: it depends least on the start of the bot, which takes time, too.
         min(
             (record.seconds * _share(record, bot) / fixture.tables for fixture, record in records), default=MAX_SECONDS
         ),
@@ -121,13 +124,16 @@ def _summary(
 
 
 def _share(record: Record, bot: str) -> float:
-    """Return the part of the time of all answers that a bot has taken."""
+    """Return the bot's share (0 to 1) of the time of all answers in a record."""
     total = sum(usage.wall for usage in record.usage.values())
     return record.usage[bot].wall / total if total and bot in record.usage else 0.5
 
 
 def share_won(game: Game, scores: Sequence[int], place: int) -> float:
-    """Return what a bot has won of a table: 1, or a part of it if several are first; in a draw of two, half."""
+    """Return the share of a table that the bot at the seat `place` has won: 1, 0, or a part if several bots are first.
+
+    In a draw of two bots each has 0.5.
+    """
     first = game.winners(tuple(scores)) if game.winners else ()
     best = [*first] or [seat for seat, score in enumerate(scores) if score == max(scores)]
     if game.winners and not first:

@@ -1,7 +1,7 @@
-"""Removes files that nothing of a season names any more, so that a season of weeks does not fill the disk.
+"""Removes files that a season no longer needs, so that a season of several weeks does not fill the disk.
 
-Whatever ends the process while it removes, the next one removes the rest. Those for uploads and versions are called in
-the main thread, which alone adds them.
+If the process ends while it removes files, the next process removes the rest. Call the functions that remove uploads
+and versions in the main thread, because only the main thread adds them.
 """
 
 import math
@@ -17,18 +17,19 @@ from host.season.entries.store import Store
 from host.submissions.build import builds, prune_builds
 
 KEPT_SECONDS, KEPT_BYTES = 24 * 3600, 1 << 30
-"""How long, and how much of, what was refused or cancelled is kept for its authors, the newest first."""
+"""How long, and up to how many bytes, refused and cancelled uploads are kept for their authors, the newest first."""
 
 BUILDS_BYTES, UNUSED_S, MIN_FREE_BYTES = 4 << 30, 600.0, 512 << 20
-"""How many bytes of builds are kept; after how long a build is not in use; and what must be free on a disk."""
+"""Bytes of builds that are kept; seconds after which a build is not in use; bytes that must be free on a disk."""
 
 SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def prune_uploads(store: Store, uploads: Path, now: float) -> int:
-    """Remove the uploads that no version was made of and that nobody waits for. Return how many were removed.
+    """Remove old uploads of refused and cancelled submissions. Return the number of removed uploads.
 
-    The upload of a version stays: its author can fetch it back.
+    The upload of a version stays, because its author can download it. The upload of a submission without a verdict
+    stays, too.
     """
     kept, size = set[str](), 0
     for upload in store.submissions.uploads():
@@ -44,9 +45,10 @@ def prune_uploads(store: Store, uploads: Path, now: float) -> int:
 
 
 def require_room(folder: Path, busy_since: float | None = None) -> None:
-    """Remove old builds if a disk is almost full. Raise UserError (exit code 6) if it is full nevertheless.
+    """Remove old builds if a disk is almost full. Raise UserError (exit code 6) if it is almost full even then.
 
-    So no bot is refused, or taken off the ladder, for a disk that is full. Builds that have been used since a round began stay.
+    So no bot is refused, or taken off the ladder, because of a full disk. Builds that have been used since
+    `busy_since`, when the present round began, stay.
     """
     unused_since = min(time.time() - UNUSED_S, busy_since or math.inf)
     for each in (builds(), folder):
@@ -64,13 +66,19 @@ def _is_full(folder: Path) -> bool:
 
 
 def prune_old_builds(busy_since: float | None) -> int:
-    """Remove the builds that have not been used for long, if all take much. Return how many were removed."""
+    """Remove builds that have not been used for a while, if all builds are too large. Return how many were removed.
+
+    Builds that have been used since `busy_since`, when the present round began, stay.
+    """
     most = min(BUILDS_BYTES, shutil.disk_usage(builds()).total // 2)
     return prune_builds(most, min(time.time() - UNUSED_S, busy_since or math.inf))
 
 
 def prune_store(store: Store, folder: Path, below: Path) -> None:
-    """Remove the bots below a folder of the season that are no versions: their examinations ended before their verdict."""
+    """Remove the folders of bots that are not versions, because their examinations ended before the verdict.
+
+    `below` is the folder with the folders of versions.
+    """
     named = {folder / version.place for version in store.versions.all()}
     for content in below.iterdir():
         for place in content.iterdir():

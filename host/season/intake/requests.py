@@ -1,4 +1,4 @@
-"""Answers the requests of a season's inbox. Every request may come again: the second time it changes nothing."""
+"""Answers the requests of a season's inbox. A request that comes a second time changes nothing."""
 
 import hashlib
 import math
@@ -42,7 +42,7 @@ TAKEN_UP = "the same files as {label}: that version plays, with its record"
 
 
 class EntryTerms(NamedTuple):
-    """What a season allows its authors."""
+    """The terms of a season for its authors: limits, entry and references."""
 
     limits: AuthorLimits = AuthorLimits()
     anybody: bool = False  # whether anybody may take a name
@@ -51,41 +51,44 @@ class EntryTerms(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Where requests are answered: the store, the folder of the season, its terms, and how an examination is cancelled."""
+    """What a request is answered with: the store, the season's folder, its terms, and a function that cancels."""
 
     store: Store
     folder: Path
     terms: EntryTerms
-    cancel: Callable[[str], None]  # with the id of a submission or of practice
+    cancel: Callable[[str], None]  # cancels the running examination or practice with an id
 
     def closed(self, at: float) -> bool:
-        """Return whether entry is closed for a request that arrives at this time."""
+        """Return whether entry is closed for a request that arrives at this time, in seconds since 1970."""
         return is_closed(closing_time(self.store, self.terms.closes), at)
 
 
 def is_closed(closes: float | None, at: float) -> bool:
-    """Return whether entry is closed at a time. At the moment at which it closes it is."""
+    """Return whether entry, which closes at `closes`, is closed at a time. At the moment `closes` it is closed."""
     return closes is not None and at >= closes
 
 
 def closing_time(store: Store, closes: float | None) -> float | None:
-    """Return when entry closes, in seconds since 1970: by the terms, or earlier, because the organiser has closed it."""
+    """Return when entry closes, in seconds since 1970; None if no time is set.
+
+    `closes` is the time that the terms set. Entry closes earlier if the organiser has closed it.
+    """
     frozen = store.setting(FROZEN)
     return min((each for each in (closes, float(frozen) if frozen else None) if each is not None), default=None)
 
 
 class Granted(NamedTuple):
-    """That a request has been granted: a sentence, and the submission that it is about."""
+    """The result of a granted request: a sentence, and the id of the submission that it is about; empty for none."""
 
     text: str
     submission: str = ""
 
 
 def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
-    """Answer a request and store the answer. A request that has its answer already gets the same one.
+    """Answer a request, and store and return the answer. A request that has been answered before gets the same answer.
 
-    A request counts from when it arrived, not from when it is read: the season may have been closed meanwhile. Time does not
-    run backwards: a request that is read after another one counts as later, whatever has been done to the clock.
+    The time of a request is when it arrived, not when it is read, because entry may have been closed meanwhile. A
+    request that is read after another one always has a later time, even if the clock has been set back.
     """
     store = desk.store
     if known := store.events.answered(stored.id):
@@ -107,7 +110,7 @@ def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
 
 
 def _granted(desk: Desk, stored: StoredRequest, now: float) -> Granted:
-    """Do what a request asks for. Raise UserError if it is refused."""
+    """Carry out a request. Raise UserError if it is refused."""
     match stored.request:
         case Submit() as request:
             return _submit(desk, request, stored.upload, now)
@@ -126,7 +129,7 @@ def _granted(desk: Desk, stored: StoredRequest, now: float) -> Granted:
 
 
 def refused(code: str, where: str, message: str, hint: str) -> UserError:
-    """Return the refusal of a request."""
+    """Return the error with which a request is refused."""
     return UserError([Problem(code, where, message, hint=hint)], 3)
 
 
@@ -172,7 +175,10 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
 
 
 def _again(desk: Desk, known: Submission, now: float) -> Granted:
-    """Answer a file that was handed in before: the same answer. A version is taken up again with its record."""
+    """Answer the submission of a file that was submitted before.
+
+    If it became a version that does not play, let it play.
+    """
     if known.state is not SubmissionState.ACCEPTED or not known.number:
         return Granted(f"the same file as before: {known.bot} is {known.state}", known.id)
     version = desk.store.versions.get(known.bot, known.number)
@@ -187,7 +193,7 @@ def _again(desk: Desk, known: Submission, now: float) -> Granted:
 
 
 class _Upload:
-    """The file of a request, copied and hashed at the same time: its writer may still change it.
+    """A copy of the file of a request. It is hashed while it is copied, because its writer may still change the file.
 
     At the end of the block the copy is removed, unless `keep` has been called.
     """
@@ -235,7 +241,7 @@ class _Upload:
         self.sha256 = what.hexdigest()
 
     def keep(self) -> None:
-        """Keep the copy under its hash."""
+        """Keep the copy, with its SHA-256 as its name."""
         self._copy.replace(self._uploads / self.sha256)
 
 
@@ -260,7 +266,7 @@ def _cancelled(desk: Desk, known: Submission, reason: str) -> Granted:
 
 
 def _own_version(desk: Desk, author: str, bot: str, number: int) -> Version:
-    """Return a version of an author. Raise UserError if it does not exist or is another's."""
+    """Return a version of an author. Raise UserError if it does not exist, or belongs to another author."""
     version = desk.store.versions.get(bot, number)
     if version.author != author:
         raise refused("E003", version.label, "this bot belongs to another author", "choose one of your own versions")
@@ -368,7 +374,11 @@ def _manage(desk: Desk, request: Manage, now: float) -> Granted:
 
 
 def _unfreeze(desk: Desk) -> str:
-    """Open entry again that the organiser has closed, as if he had not: what was handed in meanwhile plays."""
+    """Open entry again that the organiser has closed, and return a sentence for the event.
+
+    Versions that were submitted meanwhile play, unless the terms have closed entry. Raise UserError if the organiser
+    has not closed entry, or if the final has been made.
+    """
     store, frozen = desk.store, desk.store.setting(FROZEN)
     if not frozen:
         raise refused(
@@ -377,7 +387,7 @@ def _unfreeze(desk: Desk) -> str:
     if SeasonFolder(desk.folder).final_file.exists():
         raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
     store.set_setting(FROZEN, "")
-    store.set_setting(ENTRIES, "")  # they are fixed again when entry closes
+    store.set_setting(ENTRIES, "")  # the entries are fixed again when entry closes
     for at, version in store.versions.late(float(frozen)):
         if not desk.closed(at):
             store.versions.activate(version, desk.terms.limits.active)
@@ -385,7 +395,10 @@ def _unfreeze(desk: Desk) -> str:
 
 
 def _readmit(desk: Desk, subject: str) -> tuple[str, str]:
-    """Take back a bot that was withdrawn, or examine a submission again. Return what the event says: its subject, and a text."""
+    """Let a withdrawn bot play again, or a submission be examined again. Return the subject and the text of the event.
+
+    `subject` is the name of a bot, or the id of a refused or cancelled submission. Raise UserError if it is neither.
+    """
     known = desk.store.submissions.get(subject)
     if known is None:
         bot = desk.store.submissions.set_withdrawn(subject, "")

@@ -1,7 +1,7 @@
-"""Unpacks one upload into a folder, in a process of its own: python -m host.season.intake.unpack, a request on its input.
+"""Unpacks one upload into a folder, in a separate process, which reads a request: python -m host.season.intake.unpack.
 
-The season process goes on meanwhile, and can end this process, whatever the archive does to it. Where the kernel has
-Landlock, this process can open nothing of the season but its own folder: no store, seed or journal, and no other upload.
+The season process goes on meanwhile, and can end this process, whatever the archive does to it. If the kernel has
+Landlock, this process can open only its own folder in the season: no store, seed or journal, and no other upload.
 """
 
 import os
@@ -22,30 +22,30 @@ from host.submissions.executable_checks import runnable
 from host.submissions.file_tree import submitted
 
 ARCHIVES = {b"\x1f\x8b": ".tar.gz", b"BZh": ".tar.bz2", b"\xfd7zXZ\0": ".tar.xz", b"PK\x03\x04": ".zip"}
-"""How archives begin, with the suffixes that they have."""
+"""The suffixes of archives, by the bytes with which an archive begins."""
 
 TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
 
 
 class UnpackRequest(msgspec.Struct, frozen=True):
-    """An upload, the name of the file as its author called it, and the folder in which the bot's folder is created."""
+    """A request to unpack an upload."""
 
-    upload: str
-    file_name: str
-    target: str
-    bot: str
+    upload: str  # the path of the upload
+    file_name: str  # the name of the file, as its author called it
+    target: str  # the folder in which the bot's folder is created
+    bot: str  # the name of the bot and of its folder
     file_bytes: int  # the largest file of a submission
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """The SHA-256 of the files of the bot, which are in the folder TARGET/BOT; or the problems for which it is refused."""
+    """The result: the SHA-256 of the bot's files, which are in the folder TARGET/BOT; or problems, if it is refused."""
 
     content: str = ""
     problems: tuple[Problem, ...] = ()
 
 
 def taken(request: UnpackRequest) -> Path:
-    """Link an upload into its folder, under a name with a suffix. Return the link."""
+    """Link an upload into the folder `given` of the target, under a name with a suffix. Return the path of the link."""
     given = Path(request.target) / "given"
     given.mkdir()
     named = given / _with_suffix(request)
@@ -54,7 +54,10 @@ def taken(request: UnpackRequest) -> Path:
 
 
 def unpack(request: UnpackRequest, named: Path) -> Unpacked:
-    """Copy a file or an archive into the folder TARGET/BOT. Return the problems if it is not accepted."""
+    """Copy the file `named`, or unpack it if it is an archive, into the folder TARGET/BOT. Then remove `named`.
+
+    Return the hash of the bot's files, or the problems because of which they are refused.
+    """
     target = Path(request.target)
     copied = target / "copied"
     copied.mkdir()
@@ -68,7 +71,7 @@ def unpack(request: UnpackRequest, named: Path) -> Unpacked:
         copy.rename(folder)
     else:
         with copy.open("rb") as file:
-            if runnable(file.read(4)):  # a file that is handed in alone has no mode
+            if runnable(file.read(4)):  # the upload of a single file has no mode
                 copy.chmod(0o755)
         folder.mkdir()
         copy.rename(folder / copy.name)
@@ -78,7 +81,7 @@ def unpack(request: UnpackRequest, named: Path) -> Unpacked:
 
 
 def _with_suffix(request: UnpackRequest) -> str:
-    """Return the name of the file, with the suffix of an archive if it has none, as in PUT /api/bots/mine."""
+    """Return the name of the file. Add the suffix of an archive to a name without one, as PUT /api/bots/mine has it."""
     if "." in request.file_name:
         return request.file_name
     with Path(request.upload).open("rb") as file:
@@ -88,9 +91,10 @@ def _with_suffix(request: UnpackRequest) -> str:
 
 
 def _other_name(named: Path, bot: str) -> str | None:
-    """Return the bot's name as the name for the copy of a file, if no bot can be called as the file is; otherwise None.
+    """Return the bot's name as the name of the copied file, if a bot cannot have the name of the file; otherwise None.
 
-    With None the copy keeps the name of the file, because in some languages a source file must have that of its class.
+    With None the copy keeps the name of the file, because in some languages a source file must have the name of its
+    class.
     """
     try:
         bot_name(named.stem)
@@ -100,13 +104,13 @@ def _other_name(named: Path, bot: str) -> str | None:
 
 
 def _named(problem: Problem, named: Path) -> Problem:
-    """Return a problem that names the file as its author called it."""
+    """Return a problem in which the file has the name that its author gave it."""
     hint = "give the file another name" if problem.hint.startswith("--as ") else problem.hint
     return problem._replace(where=problem.where.replace(str(named), named.name), hint=hint)
 
 
 def main() -> None:
-    """Answer the request on standard input."""
+    """Unpack the upload of the request on standard input, and write the result to standard output."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=UnpackRequest)
     named = taken(request)
     tempfile.tempdir = request.target

@@ -16,8 +16,7 @@ from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerm
 TableOrder = tuple[tuple[str, ...], ...]
 
 CRASH_SERIES = RESTS_AFTER
-"""Fixtures in a row in which a version crashed, until the season takes it off the ladder. Its author can put it
-back."""
+"""Fixtures in a row in which a version crashed, after which it is off the ladder until its author acts."""
 
 
 class RoundSums(msgspec.Struct, frozen=True):

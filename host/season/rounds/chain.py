@@ -58,8 +58,7 @@ HOSTS = ("address", "proxy", "login_header")
 """Keys of [season] that concern only the site. The chain does not have them."""
 
 UNTIMED = {"speed": 0.0, "seconds": {}, "bytes": 0}
-"""The fields of `RoundSums` that depend on the machine, with their defaults. No record proves them, so the chain lacks
-them."""
+"""Fields of `RoundSums` that are not in the chain, with defaults: figures of the machine, which no record proves."""
 
 
 class Link(NamedTuple):

@@ -43,8 +43,7 @@ SURE_SURPLUS = 2.0
 """Standard deviations by which chi² must exceed its expected value before pairs get their own strengths."""
 
 DIGITS = 4
-"""Decimal places of Elo points and variances. The last digits of linear algebra differ between machines; decisions must
-not differ."""
+"""Decimal places of Elo points and variances. Decisions must not depend on the last digits: they differ by machine."""
 
 
 class PairCounts(NamedTuple):

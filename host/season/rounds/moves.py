@@ -98,8 +98,7 @@ class Moves(NamedTuple):
         return cls(found, now, ranks, ratings, tables)
 
     def sentence(self, label: str, ranks: Mapping[str, int]) -> str:
-        """Return why a version moved; empty if its rank is the same, and its rating has changed by less than
-        NOTICED_ELO.
+        """Return why a version moved; empty if it has its old rank, and its rating is the same within NOTICED_ELO.
 
         `ranks` are the ranks of all versions after the round.
         """

@@ -51,8 +51,7 @@ def write_round(
     bots: Sequence[str],
     meetings: Sequence[Meeting],
 ) -> Path | None:
-    """Write the tournament folder of a round, completely or not at all. Return None, or the new path of an older
-    folder.
+    """Write the tournament folder of a round, completely or not at all. Return the path of a renamed folder, or None.
 
     The folder's croupier.toml names the bots in the store; no bot is copied. The seed is in `run/seed`, which only its
     owner may read, and its commitment is beside it. If the folder exists with these meetings and bots, it stays as it

@@ -61,8 +61,7 @@ def write_records(folder: SeasonFolder, number: int, tournament: Tournament) -> 
 
 
 def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
-    """Write the report of a round and remove the reports of old rounds. Return the report's name and the bots' own
-    tables.
+    """Write the report of a round, remove the reports of old rounds, and return the report's name and the own tables.
 
     `bots` has the name of each bot, by the label of its version. Raise UserError if the journal of the round cannot be
     read. The function may be called in a thread.

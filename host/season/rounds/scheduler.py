@@ -281,8 +281,7 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return the cost of each version as an opponent of the version `first`. The version with the lowest cost suits
-        best.
+        """Return the cost of each version as an opponent of the version `first`. The lowest cost suits best.
 
         A cost is high if the ratings are far apart, if the two have often met, or if the version needs no tables. A
         meeting that the version already has in this round costs more than earlier meetings of the two.
@@ -349,10 +348,10 @@ class _Plan:
         return self._joined([one, other], cost)
 
     def meetings(self) -> tuple[Meeting, ...]:
-        """Return the planned meetings in the order in which they are played: meetings of the same versions are
-        neighbours.
+        """Return the planned meetings in the order in which they are played.
 
-        Meetings of slow versions come first: if one began last, the round would wait for it alone.
+        Meetings of the same versions follow each other, because workers keep their sandboxes. Meetings of slow versions
+        come first: if one began last, the round would wait for it alone.
         """
 
         def place(group: tuple[int, ...]) -> tuple[object, ...]:
@@ -379,8 +378,7 @@ class _ContestField:
         self.weight = self._weights(elo, errors, authors, places)
 
     def repeat(self, met: FloatArray, tables: int) -> None:
-        """Lower the information of pairs that have met often, if pairs have their own strengths
-        (host/season/rounds/fit.py).
+        """Lower the information of pairs that have met often, if pairs have their own strengths (fit.py).
 
         `met` is the number of tables that each two versions have shared; `tables` is the number of tables of a meeting.
         """
