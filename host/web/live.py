@@ -54,7 +54,7 @@ class CachedResponse(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Everything that clients are served until the journal changes."""
+    """Everything that the site serves to its clients until the journal changes."""
 
     number: int
     page: CachedResponse
@@ -64,7 +64,7 @@ class Snapshot(NamedTuple):
 
 
 class LivePublisher:
-    """Follows a journal and holds the latest snapshot; sets `changed` when it has made a newer one."""
+    """Follows a journal and holds the latest snapshot. Sets the event `changed` when it has made a newer snapshot."""
 
     def __init__(self, path: Path, spoilers: bool = False, registry: Registry = CROUPIERS) -> None:
         self.path, self._spoilers, self._registry = path, spoilers, registry
@@ -105,9 +105,10 @@ class LivePublisher:
         return await trio.to_thread.run_sync(self.snapshot.api[name], limiter=self._api_limiter)
 
     async def public_lines(self, name: str, since: str) -> Sequence[str]:
-        """Return the lines of a file of `export public` at the moment of the snapshot; of its records those after a seal.
+        """Return the lines of a file of `export public`, as of the snapshot. All clients share the list.
 
-        They are shared by all readers. Raise UserError if there is no such file, no such seal, or no result.
+        If `since` is a seal, return only the records after it. Raise UserError if there is no such file, seal or
+        result.
         """
         return await self._one_export_at_a_time(partial(self._public_lines, name, since))
 
@@ -126,7 +127,7 @@ class LivePublisher:
         return after(PublicLines(files[RECORDS], json.loads("".join(files["rules.json"]))["seal"], frozenset()), since)
 
     async def replay(self, name: str) -> bytes:
-        """Return a table as JSON for the casino.
+        """Return a table as JSON for the casino, which is the page's replay of tables.
 
         Raise UserError when the table does not exist or is still withheld.
         """
@@ -138,7 +139,7 @@ class LivePublisher:
         return self._replays[name]
 
     async def events(self, selection: str | None) -> AsyncIterator[bytes]:
-        """Yield the events of the selected tables as `export jsonl` writes them, within MAX_CPU_SHARE.
+        """Yield the events of the selected tables, as `export jsonl` writes them, within MAX_EXPORT_SHARE of a core.
 
         Raise UserError, before the first chunk, when the selection does not exist or is still withheld.
         """
@@ -149,9 +150,10 @@ class LivePublisher:
                 yield await self._one_export_at_a_time(partial(self._read_events, path, chunk))
 
     async def _one_export_at_a_time(self, read: Callable[[], T]) -> T:
-        """Return what `read` returns. All exports together use MAX_EXPORT_SHARE of a core, less while a tournament runs.
+        """Call `read` in a thread and return its result, while other exports wait.
 
-        In the rest of the time the interpreter is free for the page.
+        All exports together use at most MAX_EXPORT_SHARE of a core, or MAX_CPU_SHARE while a tournament runs. In the
+        remaining time the interpreter is free for the page.
         """
         async with self._export_turn:
             started = time.monotonic()
@@ -242,7 +244,7 @@ class LivePublisher:
     def _make_chip_charts(
         self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
     ) -> list[Chips]:
-        """Return the chips by round of one game per group. Finished tables do not change, so cache them."""
+        """Return the chips by round of one table for each group. Finished tables do not change, so cache them."""
         if not display_of(summary.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
@@ -267,7 +269,10 @@ class LivePublisher:
             return encode_json(to_json(next(played)))
 
     def _select(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
-        """Return the selected fixtures and tables; without a selection, everything that may be shown."""
+        """Return the path of each selected fixture, with the numbers of its selected tables.
+
+        Without a selection, return all that may be shown.
+        """
         with self._journal() as journal:
             root_of(journal)
             shown = visible(journal, self._spoilers)
@@ -285,7 +290,7 @@ class LivePublisher:
 
 
 def cached_response(body: bytes) -> CachedResponse:
-    """Compress a body. Its ETag is a hash of the content, so it stays valid when the server is restarted."""
+    """Return a compressed body with its ETag: a hash of the content, which stays valid when the server is restarted."""
     return CachedResponse(gzip.compress(body, 5, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:20]}"')
 
 
@@ -323,7 +328,7 @@ def _run(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
 
 
 def _stages(listing: Callable[[Results], Listing], summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
-    """Return what a command prints about a stage with --json, for each stage."""
+    """Return a listing of each stage as JSON keys, as the command of the listing prints them with --json."""
     return {"stages": [plain(listing(results).json()) for results in summary.results]}
 
 
@@ -354,4 +359,4 @@ DOCUMENTS: Mapping[str, Callable[[RunSummary, Sequence[TableRef]], dict[str, Any
     "faults": _faults,
     "replays": _replays,
 }
-"""The documents by their names below /api/."""
+"""The functions that return the documents, by the names of the documents below /api/."""

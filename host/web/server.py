@@ -47,7 +47,7 @@ PUBLIC_TYPES = {".json": "application/json", ".ndjson": "application/x-ndjson", 
 
 
 class LiveSite:
-    """The request handlers. Each returns what the publisher's latest snapshot contains."""
+    """The request handlers. Each response comes from the publisher's latest snapshot or its journal."""
 
     def __init__(self, publisher: LivePublisher) -> None:
         self._publisher = publisher
@@ -73,7 +73,7 @@ class LiveSite:
         return conditional_response(request, await self._publisher.api_response(name), "application/json")
 
     async def replay(self, request: Request) -> Response:
-        """Return one table for the casino."""
+        """Return a table as JSON for the casino, which is the page's replay of tables."""
         body = await self._publisher.replay(request.query_params.get("table", ""))
         return Response(body, media_type="application/json")
 
@@ -89,7 +89,7 @@ class LiveSite:
         return StreamingResponse(chunks(), media_type=PUBLIC_TYPES.get(Path(name).suffix, "text/plain"))
 
     async def exported_events(self, request: Request) -> Response:
-        """Return the events of tables, one JSON object per line."""
+        """Return the events of the tables selected by ?of=, one JSON object per line."""
         chunks = self._publisher.events(request.query_params.get("of"))
         first = await anext(chunks, b"")  # raises UserError before the response has begun
         return StreamingResponse(prepend(first, chunks), media_type="application/x-ndjson")
@@ -182,7 +182,7 @@ def cached_asset(name: str) -> CachedResponse:
 
 
 async def refuse(_request: Request, error: Exception) -> Response:
-    """Return a UserError as JSON: 403 for a table that is withheld, 404 for what does not exist."""
+    """Return a UserError as JSON, with status 403 for a table that is withheld, and 404 for all other errors."""
     assert isinstance(error, UserError)
     return error_response(403 if error.exit_code == 5 else 404, error.problems[0].message)
 
@@ -219,7 +219,7 @@ def is_local(listener: socket.socket) -> bool:
 
 
 def address_for_others(listener: socket.socket) -> str:
-    """Return the address at which other machines reach a listener; empty if they do not, or if it is not known."""
+    """Return the URL at which other machines reach a listener; empty if they cannot, or if it is not known."""
     host, port = listener.getsockname()[:2]
     if is_local(listener):
         return ""
@@ -249,7 +249,10 @@ async def serve_journal(
 async def serve_until_stopped(
     listener: socket.socket, made: Callable[[trio.Nursery], Awaitable[Starlette]], **settings: Any
 ) -> None:
-    """Serve an application until ^C or SIGTERM. `made` gets a nursery for its tasks; `settings` are those of Hypercorn."""
+    """Serve an application until ^C or SIGTERM.
+
+    `made` gets a nursery for background tasks and returns the application. `settings` are settings of Hypercorn.
+    """
     config = Config()
     config.bind = [f"fd://{listener.fileno()}"]
     config.accesslog = None
@@ -277,7 +280,7 @@ async def wait_for_shutdown(shutdown: trio.Event, task_status: trio.TaskStatus[N
 
 
 async def force_exit() -> None:
-    """End the process after SHUTDOWN_TIMEOUT_S if it has not ended by itself. It has written nothing that could be lost.
+    """End the process after SHUTDOWN_TIMEOUT_S if it has not ended by itself. It has no unsaved data.
 
     Hypercorn shields its sends from cancellation, so a client that requests much and reads nothing would keep the
     process running.

@@ -1,4 +1,4 @@
-"""Reads what the season process publishes: published/site.sqlite. What is decoded is kept until its revision changes."""
+"""Reads the documents in published/site.sqlite, and keeps each decoded document until its revision changes."""
 
 import sqlite3
 from collections import OrderedDict
@@ -34,19 +34,19 @@ D = TypeVar("D")
 
 
 class Loaded(NamedTuple, Generic[D]):
-    """Something that is published, and the revision of its topic."""
+    """A published document or another value, and the revision of its topic."""
 
     value: D
     revision: int
 
 
 class Published:
-    """What the season process has published."""
+    """The documents that the season process has published."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._database: SiteDatabase | None = None
-        self._file, self._version = 0, 0  # of the open database: its inode, and what SQLite counts its changes by
+        self._file, self._version = 0, 0  # of the open database: inode, and SQLite's data_version
         self._revisions: Mapping[str, int] = {}
         self._tokens: Loaded[Mapping[str, str]] | None = None
         self._cache: OrderedDict[tuple[str, str], Loaded[Any]] = OrderedDict()
@@ -54,7 +54,7 @@ class Published:
     # What everybody may see.
 
     def site(self) -> Loaded[SiteDocument]:
-        """Return the season as a whole. Raise Refusal if it is missing."""
+        """Return the document about the season as a whole. Raise Refusal (503) if it is missing."""
         return self._required("site", self._document("site", SiteDocument))
 
     def ladder(self) -> Loaded[LadderDocument] | None:
@@ -84,40 +84,40 @@ class Published:
         return self._named("bots", name, lambda database: database.bot(name), "bot")
 
     def owner(self, bot: str) -> str:
-        """Return the author of a bot, whatever the case of its letters; empty if there is no such bot."""
+        """Return the author of a bot; empty if there is no such bot. The name may have upper or lower case."""
         found = self._loaded("bots", bot, lambda database: database.bot(bot)).value
         return found.author if found else ""
 
     # What one author, or the organiser, may see.
 
     def author(self, name: str) -> Loaded[AuthorDocument]:
-        """Return what an author sees."""
+        """Return the document with the data for one author."""
 
         return self._loaded(topic_of(name), "", lambda database: database.author(name), "bots")
 
     def quota(self, author: str) -> Quota:
-        """Return the limits of an author, and what he has used of them."""
+        """Return the limits of an author and his usage."""
         found = self._loaded(topic_of(author), "quota", lambda database: database.quota(author))
         return found.value or Quota()
 
     def own_tables(self, author: str, number: int) -> bytes:
-        """Return the tables of a round as an author saw them. Raise Refusal (404) if there are none any more."""
+        """Return a round's tables as the author's bots saw them, as NDJSON. Raise Refusal (404) if there are none."""
         topic = topic_of(author)
         return self._named(topic, str(number), lambda database: database.own_tables(author, number), "file").value
 
     def admin(self) -> Loaded[AdminDocument]:
-        """Return what the organiser sees. Raise Refusal if it is missing."""
+        """Return the document with the data for the organiser. Raise Refusal (503) if it is missing."""
         return self._required("admin", self._document("admin", AdminDocument))
 
     def tokens(self) -> Mapping[str, str]:
-        """Return the SHA-256 of every secret of a link by its author; that of the organiser stands under ""."""
+        """Return the SHA-256 of the secret in each link, by author. The organiser's name is ""."""
         self.refresh()
         return self._required("tokens", self._tokens).value
 
     # How it is read.
 
     def refresh(self) -> None:
-        """Notice what has been published meanwhile. Raise Refusal (503) if the database is missing or damaged."""
+        """Read all revisions again if one has changed. Raise Refusal (503) if the database is missing or damaged."""
         path = self.folder / SITE_FILE
         try:
             file = path.stat().st_ino
@@ -138,14 +138,17 @@ class Published:
         except UserError as failed:
             if self._tokens is None or failed.exit_code != 6:
                 raise self._unreadable(failed) from failed
-            # The season has it locked for long, for example because it was stopped: what was read last is shown.
+            # The season has locked the database for long, for example because it was stopped: the old revisions stay.
 
     def revision(self, *topics: str) -> int:
-        """Return a number that differs whenever something of these topics does, or of any topic."""
+        """Return a number that changes whenever one of the topics does; without topics, whenever any topic does."""
         return max((self._revisions.get(topic, 0) for topic in topics or self._revisions), default=0)
 
     def _loaded(self, topic: str, name: str, read: Callable[[SiteDatabase], D], *also: str) -> Loaded[D]:
-        """Return something of a topic, which is read if the topic has changed; `also` are topics that it depends on."""
+        """Return the value of a name in a topic. Call `read` if the topic, or one of `also`, has changed meanwhile.
+
+        Raise Refusal (503) if the database cannot be read.
+        """
         self.refresh()
         revision, known = self.revision(topic, *also), self._cache.get((topic, name))
         if known is None or known.revision != revision:
@@ -163,7 +166,7 @@ class Published:
         return known
 
     def _unreadable(self, failed: Exception) -> Refusal:
-        """Return the refusal of what cannot be read; the database is opened again the next time."""
+        """Return the refusal for a database that cannot be read. `refresh` opens the database again the next time."""
         self._database = None
         if isinstance(failed, UserError) and failed.exit_code == 6:
             return unpublished(SITE_FILE, failed.problems[0].message)
@@ -174,7 +177,7 @@ class Published:
         return None if found.value is None else Loaded(found.value, found.revision)
 
     def _named(self, topic: str, name: str, read: Callable[[SiteDatabase], D | None], what: str) -> Loaded[D]:
-        """Return something that a visitor has named. Raise Refusal (404) if there is none."""
+        """Return the value of a name from a visitor. If there is none, raise Refusal (404), which says `what`."""
         found = self._loaded(topic, name, read)
         if found.value is None:
             raise not_found(f"there is no {what} of this name", name[:200])
@@ -186,7 +189,7 @@ class Published:
         return found
 
     def file(self, name: str) -> Path:
-        """Return the path of a report. Raise Refusal (404) if it is missing or lies elsewhere."""
+        """Return the path of a file below published/. Raise Refusal (404) if it is missing or in another folder."""
         top = self.folder.resolve()
         path = (top / name).resolve()
         if "\0" in name or not path.is_relative_to(top) or not path.is_file():

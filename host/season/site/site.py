@@ -1,4 +1,4 @@
-"""The site of a season. It reads what the season publishes, and writes only requests and uploads into its inbox."""
+"""The site of a season. It reads the published documents, and writes only requests and uploads, into the inbox."""
 
 import socket
 from contextlib import suppress
@@ -34,7 +34,7 @@ POLICY = (
 KEEP_ALIVE_TIMEOUT_S = 15  # for the next request of a connection, its headers included
 READER_TIMEOUT_MS = 20_000  # for a client to take what was sent; Hypercorn itself would wait for ever
 STRANGERS = (401, 403, 404, 405, 408, 429)
-"""Refusals after which the rest of a body is not received: the connection ends."""
+"""Statuses of refusals after which the site ends the connection and does not receive the rest of the body."""
 
 
 class Gate:
@@ -64,7 +64,7 @@ class Gate:
 
 
 class SeasonSite:
-    """Puts the handlers together."""
+    """The handlers of a site together. A `local` site, which only this machine can reach, refuses other host names."""
 
     def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
         self.season = Season(folder, options)
@@ -73,7 +73,7 @@ class SeasonSite:
         self._hosts = {*LOCAL_HOSTS, host_of(options.url)} if local else None
 
     def application(self) -> Starlette:
-        """Return the application."""
+        """Return the application with all routes, middleware and refusals."""
         return Starlette(
             routes=[*self._page_routes(), *self._api_routes()],
             middleware=[Middleware(SecurityHeaders, policy=POLICY), Middleware(Gate, site=self)],
@@ -139,7 +139,7 @@ class SeasonSite:
         ]
 
     def admit(self, request: Request) -> None:
-        """Raise Refusal for a host that is not this site's, and for one request too many."""
+        """Raise Refusal if the Host header does not name this site, or if the client sends too many requests."""
         host = request.headers.get("host", "").lower()
         if self._hosts is not None and _without_port(host) not in self._hosts:
             hint = "croupier season site --url https://HOST, if a proxy on this machine passes requests on"
@@ -148,10 +148,10 @@ class SeasonSite:
         (self._local_requests if client.local else self._requests).check(client.address, "requests")
 
     async def refuse(self, request: Request, error: Exception) -> Response:
-        """Return a refusal: as JSON for programs, as a page for browsers.
+        """Return the response of a refusal: JSON for programs, a page for browsers.
 
-        What is left of a body is received first, because many clients read no answer before they have sent all; but not from
-        strangers, nor from somebody who asks too often.
+        Receive the rest of the body first, because many clients do not read a response before they have sent
+        everything. If the status is in STRANGERS, end the connection instead.
         """
         assert isinstance(error, Refusal)
         if request.method in ("POST", "PUT") and error.status not in STRANGERS:
@@ -179,7 +179,7 @@ class SeasonSite:
         return await self.refuse(request, refused)
 
     async def _failed(self, request: Request, error: Exception) -> Response:
-        """Return the answer to a request that found a bug. Its traceback goes to standard error."""
+        """Return the response if a handler raised an unexpected exception. The traceback goes to standard error."""
         problem = Problem(
             "H001", type(error).__name__, "an internal error of croupier", hint="the log of the site says more"
         )

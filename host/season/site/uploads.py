@@ -1,4 +1,4 @@
-"""Receives files and forms within limits: size, fields, pauses and time. Nothing of what is refused stays on the disk."""
+"""Receives files and forms within limits: size, fields, pauses and time. Refused files are removed from the disk."""
 
 import hashlib
 import os
@@ -47,7 +47,7 @@ class Upload(NamedTuple):
 
 
 async def chunks_of(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    """Yield the body of a request. Raise Refusal if it is too large, too slow, or ends too early."""
+    """Yield the body of a request in chunks. Raise Refusal if it exceeds `limit` bytes, is too slow or incomplete."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise too_large(limit)
@@ -72,7 +72,11 @@ async def chunks_of(request: Request, limit: int) -> AsyncGenerator[bytes, None]
 
 
 async def discard(request: Request) -> None:
-    """Receive what is left of the body of a request that is refused: many clients read no answer before they have sent all."""
+    """Receive the rest of the body of a refused request, and drop it.
+
+    Many clients do not read a response before they have sent everything. Stop after MAX_DISCARDED_BYTES or
+    DISCARD_TIMEOUT_S.
+    """
     left = MAX_DISCARDED_BYTES
     with trio.move_on_after(DISCARD_TIMEOUT_S):
         try:
@@ -86,7 +90,7 @@ async def discard(request: Request) -> None:
 
 
 async def small_body(request: Request) -> bytes:
-    """Return the body of a form without a file, or of a JSON request."""
+    """Return the body of a form without a file, or of a JSON request. Raise Refusal as `chunks_of` does."""
     body = bytearray()
     async with aclosing(chunks_of(request, MAX_FORM_BYTES)) as chunks:
         async for chunk in chunks:
@@ -95,7 +99,7 @@ async def small_body(request: Request) -> bytes:
 
 
 async def fields_of(request: Request) -> dict[str, list[str]]:
-    """Return the fields of a form without a file. Raise Refusal (415) if the body is not one."""
+    """Return the values of a form without a file, by field. Raise Refusal if the body is not such a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise unreadable(f"the body is not a form: content-type {kind or 'missing'}", 415)
@@ -113,7 +117,11 @@ async def fields_of(request: Request) -> dict[str, list[str]]:
 
 @asynccontextmanager
 async def received_file(request: Request, folder: Path, limit: int, file_name: str) -> AsyncIterator[Upload]:
-    """Receive the body as a file in a folder for the duration of the block, unless the block moves the file elsewhere."""
+    """Receive the body as a file in a folder, and yield the file with its SHA-256 and size.
+
+    The file is removed after the block, unless the block moves it. Raise Refusal if the body is empty or cannot be
+    received.
+    """
     async with _new_file(folder) as (path, file):
         checked(submitted_file_name, file_name)
         async with aclosing(chunks_of(request, limit)) as chunks:
@@ -126,7 +134,7 @@ async def received_file(request: Request, folder: Path, limit: int, file_name: s
 
 @asynccontextmanager
 async def received_form(request: Request, folder: Path, limit: int) -> AsyncIterator[Upload]:
-    """Receive a form with at most one file, as `received_file` does. Raise Refusal if it is not such a form."""
+    """Receive a form with at most one file, as `received_file` does. Raise Refusal if the body is not such a form."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "")
     if kind != "multipart/form-data" or not 0 < len(boundary) <= 200 or not boundary.isascii():
@@ -157,7 +165,7 @@ async def received_form(request: Request, folder: Path, limit: int) -> AsyncIter
 
 
 class _Form:
-    """Takes what the parser finds in a form: writes the file, and collects the fields."""
+    """Takes the events of the form's parser: writes the file, and collects the fields."""
 
     def __init__(self, file: BufferedRandom) -> None:
         self._file, self._file_name = file, ""
@@ -166,11 +174,11 @@ class _Form:
 
     @property
     def in_file(self) -> bool:
-        """Whether the part that is being received is a file."""
+        """Return whether the part that is being received is a file."""
         return self._segment is not None and self._segment.filename is not None
 
     def take(self, event: "MultipartSegment | bytes | bytearray | None") -> None:
-        """Take a part, some bytes of it, or its end."""
+        """Take an event of the parser: the beginning of a part, some bytes of it, or its end (None)."""
         if event is None:
             self._segment = None
         elif isinstance(event, MultipartSegment):
@@ -198,7 +206,7 @@ class _Form:
             self._file_name = checked(submitted_file_name, segment.filename)
 
     def upload(self, path: Path, sha256: str) -> Upload:
-        """Return what was received."""
+        """Return the received file and fields. Raise Refusal if a field is not UTF-8, or if the file has no name."""
         try:
             fields = {name: bytes(value).decode() for name, value in self._fields.items()}
         except UnicodeDecodeError as error:
@@ -211,9 +219,9 @@ class _Form:
 
 @asynccontextmanager
 async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BufferedRandom]]:
-    """Create a file with a name of its own; remove it after the block, unless it was moved.
+    """Create and open a file with a unique name; yield its path and the file.
 
-    Raise Refusal (503) if it cannot be written: bytes may still be left to write when it is closed.
+    Remove it after the block unless the block has moved it. Raise Refusal (503) if the file cannot be written, also when the end of the block closes it.
     """
     path = folder / f"{UNFINISHED}{secrets.token_hex(12)}"
     try:
@@ -226,7 +234,7 @@ async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BufferedRandom]]:
 
 
 async def _completed(file: BufferedRandom) -> str:
-    """Return the SHA-256 of a file when its bytes are on the disk."""
+    """Wait until all bytes of a file are on the disk; return its SHA-256."""
     file.flush()
     await trio.to_thread.run_sync(os.fsync, file.fileno())
     file.seek(0)
@@ -234,7 +242,7 @@ async def _completed(file: BufferedRandom) -> str:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a site that was killed has left of files that it was receiving."""
+    """Remove the incomplete files that a killed site has left in the inbox."""
     for path in folder.glob(f"{UNFINISHED}*"):
         path.unlink(missing_ok=True)
 
@@ -251,5 +259,5 @@ def unreadable(message: str, status: int = 400) -> Refusal:
 
 
 def no_room(error: OSError) -> Refusal:
-    """Return the refusal of a file for which the disk has no room."""
+    """Return the refusal of a file or request that cannot be written, for example because the disk is full."""
     return Refusal(503, Problem("W010", "inbox", f"cannot be written: {error.strerror}"), 60)
