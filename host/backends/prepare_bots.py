@@ -24,7 +24,7 @@ class PrepareRequest(NamedTuple):
 
     submissions: tuple[Submission, ...]
     game: str
-    ref: GameRef  # where its code lies
+    ref: GameRef  # where the code of the game is
     granted: Limits
     level: Level
 

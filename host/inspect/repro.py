@@ -33,7 +33,7 @@ class Repro(NamedTuple):
     game: Game
     rules: Any
     fixture: str
-    table: str  # its name, which is its part of the seed
+    table: str  # the name of the table; its luck follows from this name
     bot: RecordedBot
     croupier_seed: int
     level: Level

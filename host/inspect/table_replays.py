@@ -39,7 +39,7 @@ class TableRef(NamedTuple):
     why: str = ""
     title: str = ""  # its place in the tournament: "Final, set 4"
     result: str = ""  # the players and the result
-    special: bool = True  # whether something happens there that does not happen at most tables
+    special: bool = True  # whether something unusual happens at the table
 
 
 class ReplayedTable(NamedTuple):

@@ -60,7 +60,7 @@ class Result(NamedTuple):
     scores_with: tuple[float, ...] = ()  # the same with scores; empty if the bots change from table to table
 
 
-FEW_BYTES = 4096  # bytes that each part of a record may have in any case, whatever the counts of the record are
+FEW_BYTES = 4096  # bytes that each part of a record may always have, whatever the counts of the record are
 
 States = tuple[tuple[str, bytes], ...]
 """One pair for each bot: its name and the content of its state file."""
@@ -154,7 +154,7 @@ class Record(NamedTuple):
 
 
 STORED_FIELDS = Record._fields.index("models")
-"""A journal always stores so many fields of a summary, the first ones.
+"""Number of the first fields of a summary, which a journal always stores.
 
 It also stores `models` if a bot has used a model, and `models` and `retries` if a bot was asked again. The chain of the journal
 covers the bytes of these fields, so no later field can be stored with them."""
@@ -288,7 +288,7 @@ class _AnswerCache(dict[Answer, str]):
             text = f"!{answer.kind} {answer.detail.replace(',', ';')}".rstrip()
         else:
             text = _escaped(str(answer))
-            text = text.replace("!", "%21", 1) if text.startswith("!") else text  # a fault starts so
+            text = text.replace("!", "%21", 1) if text.startswith("!") else text  # the text of a fault starts with "!"
         if len(text) <= MAX_CACHED_CHARS:
             if len(self) > 100_000:
                 self.clear()
