@@ -221,7 +221,8 @@ class _Form:
 async def _new_file(folder: Path) -> AsyncIterator[tuple[Path, BufferedRandom]]:
     """Create and open a file with a unique name; yield its path and the file.
 
-    Remove it after the block unless the block has moved it. Raise Refusal (503) if the file cannot be written, also when the end of the block closes it.
+    Remove the file after the block, unless the block has moved it. Raise Refusal (503) if it cannot be written, also
+    when it is closed after the block.
     """
     path = folder / f"{UNFINISHED}{secrets.token_hex(12)}"
     try:
