@@ -1,4 +1,4 @@
-"""Reads TOML files into dataclasses by the types of their fields, and reports all problems of a file with lines."""
+"""Reads TOML files into dataclasses by the types of their fields, and reports every problem with its line."""
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -24,7 +24,7 @@ def duration(seconds: float) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """Return how long something takes that takes at least a second: "12 s", "8 min", "2.5 h"."""
+    """Return a rounded duration of at least one second, given in seconds: "12 s", "8 min", "2.5 h"."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -46,7 +46,7 @@ def clock(seconds: float) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a noun for this many: "table", "tables"."""
+    """Return the singular or the plural of a noun, for a count: "table", "tables"."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -56,7 +56,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def ordinal(number: int) -> str:
-    """Return the word for a place: "1st", "2nd", "11th"."""
+    """Return the ordinal of a number: "1st", "2nd", "11th"."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{thousands(number)}{ending}"
 

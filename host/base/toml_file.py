@@ -252,7 +252,7 @@ class _Scanner:
             self._skip(self.OTHER)
 
     def _inside(self, end: str) -> bool:
-        """Go to the next element; return False after the last one."""
+        """Skip to the next element of a list or a table. Return False if the token `end` follows instead."""
         self._skip(self.BLANK)
         if self._next(","):
             self._skip(self.BLANK)

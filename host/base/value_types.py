@@ -22,7 +22,7 @@ class ValueType(NamedTuple):
     """The type of a value in a file: `check` converts a raw value or raises InvalidValue; `schema` is its JSON schema.
 
     `choices` returns the known values if they are names from a table; `own` is the pattern of other valid names.
-    It is used in `Annotated[int, integer(1, 9)]`.
+    A field has such a type in its annotation: `Annotated[int, integer(1, 9)]`.
     """
 
     check: Callable[[Any], Any]

@@ -19,7 +19,7 @@ def kept_lines_file(journal: Path) -> Path:
 
 
 def write_kept_lines(journal: Path, lines: Mapping[int, str]) -> None:
-    """Write `lines`, which has them by fixture number, into their file, completely or not at all."""
+    """Write the kept lines into their file, completely or not at all. `lines` has each line by fixture number."""
     content = json.dumps({str(number): line for number, line in lines.items()}).encode()
     write_atomically(kept_lines_file(journal), gzip.compress(content, 9, mtime=0), mode=None)
 

@@ -1,4 +1,4 @@
-"""The lock of a run: one process writes a journal."""
+"""The lock of a run: only one process at a time writes its journal."""
 
 import contextlib
 import fcntl

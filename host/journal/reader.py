@@ -326,9 +326,9 @@ class Journal:
                 yield number, record
 
     def _span(self, bot: str, version: int) -> tuple[int, int | None]:
-        """Return the number of the last fixture before a version was entered, and that of the version's last fixture.
+        """Return two fixture numbers: the last one before a version was entered, and the last one with this version.
 
-        The second is None for the newest version.
+        The second number is None for the newest version.
         """
         query = "SELECT after FROM version WHERE name = ? ORDER BY id LIMIT 2 OFFSET ?"
         first, *end = (after for (after,) in self._database.execute(query, (bot, version - 1)))
@@ -408,7 +408,7 @@ class Journal:
         return Fixture(played.game, played.rules, plan="", path="", bots=(), tables=0)
 
     def fixture(self, path: str, fixture: int | None = None) -> Fixture:
-        """Return the fixture with a path that counts. With its number in `fixture`, it need not count.
+        """Return the fixture with this path that counts. With the number `fixture`, return also one that no longer counts.
 
         Raise UserError if it has not been played, or does not match the rules of its game.
         """
@@ -421,9 +421,10 @@ class Journal:
         return self._fixture(row[0])
 
     def full_record(self, path: str, fixture: int | None = None) -> Record:
-        """Return the complete record of the fixture with a path that counts.
+        """Return the complete record of the fixture with this path that counts.
 
-        With the number of a fixture in `fixture`, it need not count. Raise UserError if it has not been played.
+        With a fixture number in `fixture`, return the record of that fixture, even if it no longer counts. Raise
+        UserError if it has not been played.
         """
         query = (
             "SELECT fixture.id, summary, seats, scores, answers, banks, transcript FROM fixture "

@@ -261,12 +261,12 @@ class RecordedBot(NamedTuple):
 
     @property
     def remembers(self) -> bool:
-        """Whether an earlier question can change its answer."""
+        """Whether an earlier question can change an answer of the bot."""
         return PROTOCOLS[self.protocol].persistent or bool(self.state)
 
     @property
     def is_sent_history(self) -> bool:
-        """Whether a new process of the bot is sent the earlier questions of the table, and the answers that the bot gave."""
+        """Whether croupier sends a new process of the bot the earlier questions of the table and the bot's answers."""
         return PROTOCOLS[self.protocol].repeats
 
     @property

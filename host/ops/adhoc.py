@@ -54,7 +54,7 @@ class Conditions(NamedTuple):
 
 
 def adhoc_settings(folder: Path, found: GameAndBots, stage: PairStageConfig, chosen: Conditions) -> AdhocSettings:
-    """Return the settings of a game outside a tournament. The defaults are those of the tournament in `folder`, if any."""
+    """Return the settings of a game outside a tournament. Defaults come from the tournament in `folder`, if any."""
     tournament, game = tournament_here(folder), found.game
     preset, usual = chosen.preset, tournament.limits if tournament else Limits()
     if preset and preset not in game.presets:

@@ -6,7 +6,7 @@ from host.sandbox.levels import UNPROTECTED, Level
 
 
 def level_in_force(demanded: Level, unsafe: bool) -> Level:
-    """Return the level at which bots play; warn if it has no sandbox.
+    """Return the level at which bots play. Print a warning if it has no sandbox.
 
     Raise UserError (exit code 6) if the machine cannot provide the demanded level.
     """

@@ -57,7 +57,7 @@ def raised_keys(old: Sequence[StageConfig], new: Sequence[StageConfig]) -> list[
 
 
 def with_raised(stages: Sequence[StageConfig], raised: Sequence[Raised]) -> list[StageConfig]:
-    """Return the stages with these keys raised."""
+    """Return the stages with the keys in `raised` set to their new values."""
     after: dict[str, dict[str, Any]] = {stage.name: {} for stage in stages}
     for each in raised:
         after[each.stage][each.key] = each.after
@@ -170,7 +170,7 @@ def replace_bot(journal: JournalWriter, bot: BuiltBot, reason: str, *, revealed:
 
 
 def reopen(journal: JournalWriter, stages: Collection[str]) -> None:
-    """Mark stages, and the run, as not finished."""
+    """Record in the journal that these stages, and the run, are not finished."""
     for name in stages:
         journal.set_stage(name, StageStatus.RUNNING)
     journal.set_status(RunStatus.INTERRUPTED)

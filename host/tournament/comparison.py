@@ -151,7 +151,7 @@ class Comparison(NamedTuple):
 
     @property
     def elo(self) -> Elo:
-        """Return the Elo of the first side minus that of the other, from the tables won."""
+        """Return the difference in Elo, first side minus other side, from the tables won."""
         return elo_of([*self.counted.items()])
 
     @property

@@ -195,8 +195,8 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
 def _independent(begun: Begun, records: Records, paths: Sequence[str]) -> list[str]:
     """Return the paths in `paths` of fixtures on which no other fixture depends.
 
-    A fixture that does not depend on a set of fixtures depends on none of them. So the schedule of the stage is
-    computed once for all paths, and again only for each half of a set on which a fixture depends.
+    If no fixture depends on a set of paths, no fixture depends on any single path in it. So the schedule of the stage is
+    computed once for all paths. It is computed again only for the halves of a set on which some fixture depends.
     """
     if not paths or not _not_reached(begun, records, frozenset(paths)):
         return [*paths]
@@ -259,7 +259,7 @@ def _loss(journal: Journal, stage: StageState, bot: str) -> str:
 
 
 def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correction:
-    """Plan to take back a withdrawn bot."""
+    """Plan to readmit a withdrawn bot."""
     begun = last_begun(journal, seed)
     if bot not in journal.state().withdrawn:
         raise refused(bot, "is not withdrawn", "croupier status shows the changes of the run")
