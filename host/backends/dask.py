@@ -52,7 +52,10 @@ RECONNECT_TIMEOUT_S = 120.0
 """Seconds that a run waits for a lost scheduler, or for the first worker."""
 
 MAX_CHECK_ROUNDS = 3
-"""Maximum number of times that a run checks the workers. It checks again only when all of them were lost during a check."""
+"""Maximum number of times that a run checks the workers.
+
+It checks again only when all of them were lost during a check.
+"""
 
 CLEARTEXT_WARNING = (
     "WARNING  {} is not encrypted: anyone on that network can read the seed, and run code on every machine; "
@@ -80,8 +83,8 @@ class Cluster:
     async def require_level(self, level: Level) -> Level:
         """Check all machines, refuse those that cannot play at the required level, and return this level.
 
-        Raise UserError when no machine can play, or when versions differ. The result is not the strongest level available,
-        because that would depend on which machines are connected.
+        Raise UserError when no machine can play, or when versions differ. The result is not the strongest level
+        available, because that would depend on which machines are connected.
         """
         found = dict[WorkerInfo, list[Problem]]()
         for _ in range(MAX_CHECK_ROUNDS):  # a worker can be lost while it is checked
@@ -235,10 +238,10 @@ class Cluster:
             return PrepareResult((), tuple(refused.problems), refused.exit_code)
 
     async def _with_wheels(self, worker: WorkerInfo) -> tuple[Submission, ...]:
-        """Return the submissions with the wheels for a machine, downloaded here because that machine may have no network.
+        """Return the submissions with the wheels for a machine.
 
-        All machines get the same wheels, so that they build the same bots. A machine with another architecture downloads
-        its own wheels.
+        They are downloaded here because that machine may have no network. All machines get the same wheels, so that
+        they build the same bots. A machine with another architecture downloads its own wheels.
         """
         requiring = [submission for submission in self._request.submissions if submission.spec.requires]
         targets = await self._client.call(worker, dask_worker.wheel_targets, requiring) if requiring else []
@@ -348,8 +351,8 @@ async def cluster(
 ) -> AsyncIterator[Backend]:
     """Open the cluster at the address of a Dask scheduler. Leaving the block ends every bot on its machines.
 
-    `reconnect_timeout` is how many seconds a run waits for a lost scheduler or for a worker. Raise UserError (exit code 6) if
-    the address needs TLS and this run has no certificate.
+    `reconnect_timeout` is how many seconds a run waits for a lost scheduler or for a worker. Raise UserError (exit code
+    6) if the address needs TLS and this run has no certificate.
     """
     if problems := certificate_problems(address):
         raise UserError(problems, 6)

@@ -1,8 +1,8 @@
 """Run in Dask workers: store files, prepare bots, and play fixtures in `python -m host.play.worker`.
 
-Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox ends with the thread that started it,
-so a separate process starts the bots. That process ends when its standard input is closed. Therefore it ends with Dask's
-process, however Dask's process ends.
+Everything here runs in Dask's worker process, in the threads of its tasks. A sandbox ends with the thread that started
+it, so a separate process starts the bots. That process ends when its standard input is closed. Therefore it ends with
+Dask's process, however Dask's process ends.
 """
 
 import atexit
@@ -107,7 +107,7 @@ def store_files(files: tuple[File, ...]) -> None:
 
 
 def wheel_targets(submissions: Sequence[Submission]) -> list[WheelTarget | None]:
-    """Return the target for which each bot needs wheels on this machine, in order; None for a bot that cannot run here."""
+    """Return, in order, the target for which each bot needs wheels on this machine; None if the bot cannot run here."""
     return [None if missing(submission) else target_of(submission) for submission in submissions]
 
 
@@ -247,10 +247,11 @@ def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> N
 
 
 def play(tournament: str, jobs: Sequence[bytes], thread: int) -> list[bytes]:
-    """Play jobs, one after another, until MAX_TASK_S have passed. Return the records of the jobs that were played, in order.
+    """Play jobs, one after another, until MAX_TASK_S have passed.
 
-    The last record is b"" when the worker of its job has died. The list is empty when the tournament is not played here.
-    The run keeps several tasks open on this machine, and `thread` is the number of this task among them.
+    Return the records of the jobs that were played, in order. The last record is b"" when the worker of its job has
+    died. The list is empty when the tournament is not played here. The run keeps several tasks open on this machine,
+    and `thread` is the number of this task among them.
     """
     pool, until, replies = _pools.get(tournament), time.monotonic() + MAX_TASK_S, list[bytes]()
     for job in jobs:

@@ -54,8 +54,8 @@ class _Group(NamedTuple):
 class KeptWorkers:
     """The workers of a program that plays many times. A worker keeps the sandboxes of bots that do not change.
 
-    `executor` is used as `host.backends.local.local_workers` is. Blocks that are open at the same time do not share workers.
-    Such workers should not be pinned to cores (placement "free").
+    `executor` is used as `host.backends.local.local_workers` is. Blocks that are open at the same time do not share
+    workers. Such workers should not be pinned to cores (placement "free").
     """
 
     def __init__(self) -> None:

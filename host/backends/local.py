@@ -33,19 +33,24 @@ PlayJob = Callable[[bytes], Awaitable[bytes]]
 """Sends an encoded job to a worker and returns the encoded record; b"" when the worker is lost."""
 
 PlayJobs = Callable[[Sequence[bytes]], Awaitable[Sequence[bytes]]]
-"""Sends encoded jobs to a worker and returns encoded records, in order. There may be fewer records than jobs, but at least one.
-The last record is b"" when the worker is lost."""
+"""Sends encoded jobs to a worker and returns encoded records, in order.
+
+There may be fewer records than jobs, but at least one. The last record is b"" when the worker is lost.
+"""
 
 SHORT_FIXTURE_S = 0.2
-"""Seconds below which a fixture is short. A worker that has played a short fixture may be sent several fixtures together."""
+"""Seconds below which a fixture is short.
+
+A worker that has played a short fixture may be sent several fixtures together.
+"""
 
 
 class FixtureQueue:
     """Fixtures for the workers of one run; each worker takes the next one when it has finished the last one.
 
-    `count` is the number of workers. At most MAX_SHARE * `count` fixtures are unfinished, so that the memory does not grow
-    with the number of fixtures. A worker whose fixtures are short gets fixtures of the same bots (`Shares`). It may be sent up
-    to `at_once` fixtures together.
+    `count` is the number of workers. At most MAX_SHARE * `count` fixtures are unfinished, so that the memory does not
+    grow with the number of fixtures. A worker whose fixtures are short gets fixtures of the same bots (`Shares`). It
+    may be sent up to `at_once` fixtures together.
     """
 
     def __init__(self, on_lost: Callable[[str], None], description: str, count: int, at_once: int = 1) -> None:
@@ -82,8 +87,8 @@ class FixtureQueue:
     async def feed(self, worker: str, play: PlayJob) -> None:
         """Send one fixture after another to a worker until it is lost. Then requeue the fixture that it was playing.
 
-        `worker` is its name in messages. Raise WorkerFailed when the worker reports a failure of croupier, or when the fixture
-        has lost too many workers. Raise UserError when the worker reports a UserError.
+        `worker` is its name in messages. Raise WorkerFailed when the worker reports a failure of croupier, or when the
+        fixture has lost too many workers. Raise UserError when the worker reports a UserError.
         """
 
         async def play_first(jobs: Sequence[bytes]) -> Sequence[bytes]:
@@ -137,7 +142,9 @@ class FixtureQueue:
         self._waiting.release()
 
     def _requeue_lost(self, worker: str, job: Job) -> None:
-        """Requeue the fixture that a lost worker was playing. It is then sent alone, so that no other fixture is lost with it.
+        """Requeue the fixture that a lost worker was playing.
+
+        It is then sent alone, so that no other fixture is lost with it.
 
         Raise WorkerFailed if the fixture has lost MAX_LOST_WORKERS workers.
         """
@@ -155,8 +162,8 @@ async def local_workers(
 ) -> AsyncIterator[FixtureQueue]:
     """Start workers, place them on cores, and yield their queue. If `workers` is 0, start as many as there is room for.
 
-    Call `on_lost` with a sentence for each lost worker. Leaving the block ends the workers and every bot. Raise WorkerFailed
-    when croupier itself fails.
+    Call `on_lost` with a sentence for each lost worker. Leaving the block ends the workers and every bot. Raise
+    WorkerFailed when croupier itself fails.
     """
     placement = await choose_placement(placement_request(setup, workers))
     queue = FixtureQueue(on_lost, str(placement), placement.workers)

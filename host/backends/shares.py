@@ -91,8 +91,8 @@ class Hand:
     def take_similar(self) -> Job:
         """Remove and return a fixture of the worker's own share.
 
-        If that share is empty, the worker first gets the free share that has the most bots in common with it. If no share is
-        free, the worker gets half of another worker's share.
+        If that share is empty, the worker first gets the free share that has the most bots in common with it. If no
+        share is free, the worker gets half of another worker's share.
         """
         if not self.share.jobs:
             if self._free:

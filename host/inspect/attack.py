@@ -1,4 +1,7 @@
-"""`croupier doctor --attack`: plays rogues (bots that attack the host), each with an honest bot, and checks their verdicts."""
+"""`croupier doctor --attack`: plays rogues, each with an honest bot, and checks their verdicts.
+
+A rogue is a bot that attacks the host.
+"""
 
 import contextlib
 import re
@@ -53,7 +56,10 @@ NO_BUDGET = ModelAccess(
 
 
 class Rogue(msgspec.Struct, frozen=True):
-    """A rogue: a bot that attacks the host, with its expected verdicts at one level. Its fields are keys of gallery.toml."""
+    """A rogue: a bot that attacks the host, with its expected verdicts at one level.
+
+    Its fields are keys of gallery.toml.
+    """
 
     name: str
     file: Path
@@ -80,8 +86,8 @@ class Rogue(msgspec.Struct, frozen=True):
     def submitted(self) -> Iterator[Submission]:
         """Load the rogue for the length of the block.
 
-        If its files must be generated first (`made`), load it through the intake, as `croupier add` does. Raise UserError if
-        it is refused.
+        If its files must be generated first (`made`), load it through the intake, as `croupier add` does. Raise
+        UserError if it is refused.
         """
         changes = {"game": self.game} | self.spec_changes()
         if not self.made:

@@ -48,7 +48,7 @@ MAX_LIMITS = Limits(
 
 
 class BundledQuestion(msgspec.Struct):
-    """One question of a bundle: the text that the bot was sent, the view that the text encodes, and the bot's answer."""
+    """One question of a bundle: the text that the bot was sent, the view that it encodes, and the bot's answer."""
 
     table: int
     number: int

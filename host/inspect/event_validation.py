@@ -147,7 +147,10 @@ def _fact(game: Game, where: str, name: str, fact: Any, seats: int) -> Any:
 
 
 def checked_value(game: Game, where: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON values that every browser can represent, with escaped texts. Raise UserError if it has none."""
+    """Return a value as JSON values that every browser can represent, with escaped texts.
+
+    Raise UserError if it has none.
+    """
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value
     if isinstance(value, str):

@@ -24,8 +24,8 @@ def time_breakdown(piece: Evidence) -> str:
 def times_json(piece: Evidence, keys: Sequence[str], spelled: Callable[[float], float]) -> dict[str, Any]:
     """Return the times of a decision as JSON values; `spelled` converts seconds. A time that was not measured is None.
 
-    `keys` are the keys for five values, in this order: the whole time, the time spent computing, the time spent waiting for a
-    processor, the overhead of croupier, and the stalls by kind.
+    `keys` are the keys for five values, in this order: the whole time, the time spent computing, the time spent waiting
+    for a processor, the overhead of croupier, and the stalls by kind.
     """
     measured = (spelled(time) if piece.wall else None for time in (piece.waited, piece.overhead))
     stalls = {kind: spelled(time) for kind, time in piece.stalls._asdict().items() if time}

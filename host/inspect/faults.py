@@ -122,8 +122,8 @@ def lines_of(
 def fault_groups(journal: Journal, bot: str = "", version: int = 0) -> list[FaultGroup]:
     """Return the faults of a journal in one group for each bot and kind, the largest group first.
 
-    A benching follows the faults that caused it. With a version of a bot, from 1, return the faults of that version, also in
-    fixtures that no longer count.
+    A benching follows the faults that caused it. With a version of a bot, from 1, return the faults of that version,
+    also in fixtures that no longer count.
     """
     records = [record for _, record in (journal.played_by(bot, version) if version else journal.records())]
     if version:

@@ -166,7 +166,7 @@ def class_lists(journal: Journal, bots: Path, roster: Roster | None = None) -> d
 
 
 def grade_rows(position: Position) -> list[GradeRow]:
-    """Return the grades of a stage's bots, sorted by bot, without the causes of faults; [] if the stage gives no grades."""
+    """Return the grades of a stage, sorted by bot, without the causes of faults; [] if the stage gives no grades."""
     grades = grades_of(position.config, position.tournament.bots, position.shown_bots, position.counted)
     standings = {row.bot: row for row in position.standings.rows} if grades else {}
     return [_row(position, each, standings.get(each.bot)) for each in grades]

@@ -1,7 +1,7 @@
 """Collects all data of a tournament that the author of a bot may see: its faults, its slow answers, and its tables.
 
-The tables are shown as the bot's seat saw them. The data has nothing about other bots except their names, and what the bot's
-own seat was shown.
+The tables are shown as the bot's seat saw them. The data has nothing about other bots except their names, and what the
+bot's own seat was shown.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,10 @@ SLOWEST = "slowest"
 
 
 class OwnDecision(NamedTuple):
-    """A decision of the bot with its evidence. Texts are as the programs wrote them; bytes that are not UTF-8 are replaced."""
+    """A decision of the bot with its evidence.
+
+    Texts are as the programs wrote them; bytes that are not UTF-8 are replaced.
+    """
 
     where: str  # TABLE:N
     kind: str  # the kind of fault, or "slowest"

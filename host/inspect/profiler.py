@@ -58,7 +58,10 @@ class Profile(NamedTuple):
     moments: tuple[Moment, ...] = ()
 
     def breakdown(self, wall: float, cpu: float) -> TimeBreakdown:
-        """Return how the `wall` seconds of the answer were spent. `cpu` is the CPU time of its process, as far as known."""
+        """Return how the `wall` seconds of the answer were spent.
+
+        `cpu` is the CPU time of its process, as far as known.
+        """
         computing = min(max(cpu, self.cpu) if self.fresh else self.cpu, wall)
         queued = min(self.queued, wall - computing)
         asleep = min(max(self.until - self.cpu - self.queued, 0.0), wall - computing - queued)

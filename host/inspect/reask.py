@@ -50,7 +50,8 @@ class Reply(NamedTuple):
 async def reask(bot: BuiltBot, repro: Repro, level: Level, models: "Replay | None" = None) -> list[Reply]:
     """Ask a bot the questions of a repro in a new process. Return its replies to `repro.asked`, in order.
 
-    A bot that asks models gets the recorded answers of `models`. Raise UserError (exit code 6) if the bot's sandbox fails.
+    A bot that asks models gets the recorded answers of `models`. Raise UserError (exit code 6) if the bot's sandbox
+    fails.
     """
     async with running_monitor() as monitor, AsyncExitStack() as stack:
         setup = WorkerSetup(game=repro.game, rules=repro.rules, bots=(bot,), seed=b"", level=level)

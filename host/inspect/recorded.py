@@ -44,7 +44,10 @@ def known_seed(journal: Journal) -> bytes | None:
 
 
 def root_from(journal: Journal, published: bytes) -> bytes:
-    """Return the root of a run's luck, given its published seed. Raise UserError (exit code 3) if the run has another seed."""
+    """Return the root of a run's luck, given its published seed.
+
+    Raise UserError (exit code 3) if the run has another seed.
+    """
     hash_, sealed = commitment(published), journal.state().seed_sha256
     if hash_ != sealed:
         what = f"the run has another seed: the sha256 of this one is {hash_}, that of the run's seed is {sealed}"

@@ -110,8 +110,9 @@ def by_seat(recorded: RecordedTable, scores: Scores) -> list[int]:
 def seen_by(happened: Iterable[Event], seat: int, secret_answers: bool = False) -> Iterator[Event]:
     """Yield the events that one seat could observe: its own questions, the answers, and the public events of the table.
 
-    The questions of a seat contain everything that it may see. The answers of other seats are hidden if several questions were
-    asked at the same time, or if the game has `secret_answers`. The notes of other seats are always hidden.
+    The questions of a seat contain everything that it may see. The answers of other seats are hidden if several
+    questions were asked at the same time, or if the game has `secret_answers`. The notes of other seats are always
+    hidden.
     """
     open_questions, together = 0, False
     for event in happened:

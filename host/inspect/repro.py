@@ -75,8 +75,9 @@ def repro_of(journal: Journal, target: Target) -> Repro:
 def with_history(journal: Journal, repro: Repro) -> Repro:
     """Return a repro with the earlier questions that the same process was asked before.
 
-    A bot that plays one table at a time gets all earlier questions of the fixture, if its process or its state file lives so
-    long. For any other bot the order of its tables is not recorded, so it gets the earlier questions of the same table.
+    A bot that plays one table at a time gets all earlier questions of the fixture, if its process or its state file
+    lives so long. For any other bot the order of its tables is not recorded, so it gets the earlier questions of the
+    same table.
     """
     bot, first = repro.bot, repro.asked[0]
     if not bot.remembers:

@@ -11,7 +11,7 @@ from host.base.sheet import Sheet, read_sheet
 from host.submissions.intake_log import file_stem
 
 MIN_TOKEN_CHARS = 3
-"""Minimum number of characters of an id or e-mail address that is searched for inside another text, such as a file name."""
+"""Minimum characters of an id or e-mail address that is searched for inside another text, such as a file name."""
 
 TITLES: Mapping[str, str] = {
     "first": "firstname givenname forename vorname",
@@ -23,8 +23,10 @@ TITLES: Mapping[str, str] = {
     "file": "file filename submission submissionfile",
     "bot": "bot botname",
 }
-"""The possible titles of a column in a roster, by meaning of the column. Titles are in small letters, without blanks and
-signs. A blank separates two titles."""
+"""The possible titles of a column in a roster, by meaning of the column.
+
+Titles are in small letters, without blanks and signs. A blank separates two titles.
+"""
 
 MEANINGS = {title: meaning for meaning, titles in TITLES.items() for title in titles.split()}
 
@@ -48,7 +50,10 @@ class Entrant(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A student, with the entrant that belongs to the student. `entrant` is None if none does, or if it is not clear which."""
+    """A student, with the entrant that belongs to the student.
+
+    `entrant` is None if none does, or if it is not clear which.
+    """
 
     row: Mapping[str, str]
     entrant: Entrant | None
@@ -85,9 +90,9 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
     """Find the bot of each student.
 
     A column `bot`, or `file` with the name of the file that was handed in, decides. Otherwise the name, the id or the
-    e-mail address of a student must equal the bot's author, its name or the name of its file. If nothing is equal, it must be
-    a part of one of them, as in the names that learning platforms give to files. A bot that suits two students belongs to
-    neither. A student gets a refused submission only if no accepted one suits.
+    e-mail address of a student must equal the bot's author, its name or the name of its file. If nothing is equal, it
+    must be a part of one of them, as in the names that learning platforms give to files. A bot that suits two students
+    belongs to neither. A student gets a refused submission only if no accepted one suits.
     """
     suiting = [_suiting(row, entrants) for row in roster.rows]
     named = {entrant for some in suiting for entrant in some}
@@ -134,7 +139,8 @@ def _suiting(row: Mapping[str, str], entrants: Sequence[Entrant]) -> list[Entran
 def _called_as(given: Mapping[str, Sequence[str]], entrants: Sequence[Entrant]) -> Sequence[Entrant]:
     """Return the entrants with a text that equals a name, the id or the address of a student.
 
-    If there are none, return those with a text that contains one of them. `given` has the texts about the student by meaning.
+    If there are none, return those with a text that contains one of them. `given` has the texts about the student by
+    meaning.
     """
     names = [
         *given.get("name", ()),

@@ -1,6 +1,9 @@
-"""Plays tables of an organiser's own game in the process of a command, which its parent process watches (host/cli/guard.py).
+"""Plays tables of an organiser's own game in the process of a command.
 
-The rules may end the process or never return. Shared memory shows the parent process which table the rules are computing.
+Its parent process watches it (host/cli/guard.py).
+
+The rules may end the process or never return. Shared memory shows the parent process which table the rules are
+computing.
 """
 
 import mmap
@@ -20,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class Place(NamedTuple):
-    """The present computation of the rules: the number of the call, 0 if the rules compute nothing; and the table, in words."""
+    """The present computation of the rules: the number of the call, 0 if there is none; and the table, in words."""
 
     number: int
     table: str
@@ -36,7 +39,8 @@ class RulesPlace:
     def run(self, table: str, rules: Callable[..., _T], *values: Any) -> _T:
         """Call the rules of a table with `values`, and return their result.
 
-        During the call, the parent process can read that rules are running, and `table`, which describes the table in words.
+        During the call, the parent process can read that rules are running, and `table`, which describes the table in
+        words.
         """
         self._calls += 1
         name = table.encode()[: _BYTES - _HEAD.size]
@@ -54,8 +58,10 @@ class RulesPlace:
 
 
 COMMAND_PLACE: ContextVar[RulesPlace | None] = ContextVar("COMMAND_PLACE", default=None)
-"""The shared memory of a command that plays tables again in its own process, while its parent process waits. None in any
-other process."""
+"""The shared memory of a command that plays tables again in its own process, while its parent process waits.
+
+None in any other process.
+"""
 
 
 class WatchedTable(Table):

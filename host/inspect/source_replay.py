@@ -1,4 +1,4 @@
-"""Plays recorded answers again through the program with the rules, and compares its steps with the recorded transcript."""
+"""Plays recorded answers again through the program with the rules, and compares its steps with the transcript."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -72,8 +72,8 @@ class SourceReplay(NamedTuple):
     def play(self, fixtures: Sequence[ForeignTables]) -> Replayed:
         """Play the answers of tables again, and return the differences between the program and the transcripts.
 
-        A program that cannot begin a table here, or that has too little memory or time, proves nothing about the journal. Its
-        tables are counted in `only_told`. Raise UserError (exit code 6) if no sandbox can be made here.
+        A program that cannot begin a table here, or that has too little memory or time, proves nothing about the
+        journal. Its tables are counted in `only_told`. Raise UserError (exit code 6) if no sandbox can be made here.
         """
         if open_source := source_of(self.game):
             return trio.run(self._play, fixtures, open_source)

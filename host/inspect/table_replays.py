@@ -130,8 +130,8 @@ def shown_name(journal: Journal, shown: Visible, stage: StageConfig, path: str, 
 def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None:
     """Return the place of the table with this name; None if there is none.
 
-    The name may be without the stage, or without the stage and the round. While a stage runs, the only name of its tables is
-    `running_name`; raise UserError (exit code 5) for a table's own name, unless `spoilers` is set.
+    The name may be without the stage, or without the stage and the round. While a stage runs, the only name of its
+    tables is `running_name`; raise UserError (exit code 5) for a table's own name, unless `spoilers` is set.
     """
     if (place := named_while_running(journal, name)) is not None:
         return place
@@ -169,7 +169,9 @@ def named_while_running(journal: Journal, name: str) -> TableRef | None:
 def load(
     journal: Journal, seed: bytes, fixture: str, wanted: Sequence[int] | None = None, spoilers: bool = False
 ) -> Iterator[ReplayedTable]:
-    """Replay tables of a fixture, as far as spectators may see them. `wanted` has their indexes, from 0; None means all.
+    """Replay tables of a fixture, as far as spectators may see them.
+
+    `wanted` has their indexes, from 0; None means all.
 
     Raise UserError if the journal does not fit the rules, or if its stage is running and its tables are still secret.
     """
@@ -223,8 +225,8 @@ def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
 def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
     """Return a table that has only what the author of the bot at a seat may see.
 
-    This is what the seat saw (`as_seen_by`), and the times of the seat's own decisions. A fault of another bot has only its
-    kind, because the detail may quote the output of that bot.
+    This is what the seat saw (`as_seen_by`), and the times of the seat's own decisions. A fault of another bot has only
+    its kind, because the detail may quote the output of that bot.
     """
     seen = as_seen_by(table, seat)
     own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}

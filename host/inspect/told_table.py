@@ -8,7 +8,10 @@ from protocols.wire import Answer, Move
 
 
 class ToldTable:
-    """A table whose rules ran in another process, played from its transcript. It is used as a `Table` (host/games/engine.py)."""
+    """A table whose rules ran in another process, played from its transcript.
+
+    It is used as a `Table` (host/games/engine.py).
+    """
 
     def __init__(self, steps: Sequence[Step], answers: Iterable[Answer] = (), tell: Tell = None) -> None:
         """Raise ValueError if the transcript is not that of a whole table."""

@@ -72,10 +72,10 @@ def verify(
     """Play the recorded answers through the rules again. Return the differences between the journal and the outcome.
 
     With a `share` below 1 only that share of the tables, drawn at random, is played. `published` must be the seal of an
-    entry of the chain: a journal that was cut off, or changed and sealed again, does not have this seal. `seed` is the seed
-    that the organiser has published; None means the seed in the folder. `prepared` is the game with its built referee, if
-    it has one (see `prepared_game`); without it the tables are checked by their transcripts. Raise UserError if the journal
-    or its seed cannot be read, or if the run has another seed.
+    entry of the chain: a journal that was cut off, or changed and sealed again, does not have this seal. `seed` is the
+    seed that the organiser has published; None means the seed in the folder. `prepared` is the game with its built
+    referee, if it has one (see `prepared_game`); without it the tables are checked by their transcripts. Raise
+    UserError if the journal or its seed cannot be read, or if the run has another seed.
     """
     tables, reduced, differences, is_reduced, game = 0, 0, list[str](), journal.reduced, prepared
     bots = journal.bots()
@@ -145,7 +145,8 @@ def _is_explained(change: Change | None, number: int, recorded: RecordedFixture)
 def incomplete_stages(journal: Journal, seed: bytes) -> Iterator[str]:
     """Yield each difference between the fixtures of a finished stage and those of its schedule.
 
-    The other checks go through the entries of the journal. This one goes through the schedule, so it finds what is missing.
+    The other checks go through the entries of the journal. This one goes through the schedule, so it finds what is
+    missing.
     """
     played = Played(journal.stage_records, journal.sizes)
     for position in course(journal.state(), journal.bots(), seed, played):
@@ -253,8 +254,8 @@ class BankCheck:
     ) -> Iterator[str]:
         """Yield a sentence for each recorded time bank at a table that cannot be true.
 
-        `asked` has each decision at the table, with its bot. `is_complete` is whether all tables of the fixture are checked,
-        in order.
+        `asked` has each decision at the table, with its bot. `is_complete` is whether all tables of the fixture are
+        checked, in order.
         """
         players, begun = table.sitting.players(table.game), set[str]()
         for bot, decision in asked:
@@ -316,8 +317,8 @@ def _unlike(
 def _sums(recorded: RecordedFixture, faults: Counter[tuple[str, str]] | None) -> Iterator[str]:
     """Yield a sentence for each sum in a fixture's record that does not fit its tables.
 
-    `faults` has the number of faults by bot and kind. It is None if not all tables were played again; then faults are not
-    compared.
+    `faults` has the number of faults by bot and kind. It is None if not all tables were played again; then faults are
+    not compared.
     """
     record, path = recorded.record, recorded.record.path
     tables = [

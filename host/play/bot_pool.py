@@ -39,9 +39,10 @@ MAX_WAITING_BYTES = 256 << 20
 
 
 def bot_seed(seed: bytes, bot: str, path: str) -> int:
-    """Return a bot's CROUPIER_SEED for a fixture: a whole number below 2^31 that follows from the seed, the bot and the path.
+    """Return a bot's CROUPIER_SEED for a fixture: a whole number below 2^31.
 
-    In a game for partners `bot` is the name of one of its processes (`player_name`). So each process has its own seed.
+    It follows from the seed of the run, the bot and the path of the fixture. In a game for partners `bot` is the name
+    of one of its processes (`player_name`). So each process has its own seed.
     """
     return whole_number(seed, f"bot seed: {bot} {path}")
 
@@ -49,12 +50,12 @@ def bot_seed(seed: bytes, bot: str, path: str) -> int:
 class BotPool:
     """The sandboxes of one worker: one for each bot, created when the bot first plays, reused for later fixtures.
 
-    If the rules of the game run in another process, the pool also starts this process at the first fixture. It keeps the
-    process until the worker gets another setup.
+    If the rules of the game run in another process, the pool also starts this process at the first fixture. It keeps
+    the process until the worker gets another setup.
 
-    Between fixtures the pool keeps the sandboxes of the last fixture. It keeps other sandboxes as long as there are at most
-    BOTS_AT_ONCE in total, and the processes in them take at most MAX_WAITING_BYTES in total. It removes the least recently
-    used ones first.
+    Between fixtures the pool keeps the sandboxes of the last fixture. It keeps other sandboxes as long as there are at
+    most BOTS_AT_ONCE in total, and the processes in them take at most MAX_WAITING_BYTES in total. It removes the least
+    recently used ones first.
     """
 
     def __init__(
@@ -67,8 +68,8 @@ class BotPool:
     ) -> None:
         """`cores` are the cores of the worker. Each bot uses the first of them, as many as its bot.toml asks for.
 
-        If `cores` is empty, all bots use the cores of this process. `functions` maps the name of a bot to a Python function
-        that answers for this bot in this process.
+        If `cores` is empty, all bots use the cores of this process. `functions` maps the name of a bot to a Python
+        function that answers for this bot in this process.
         """
         self.setup, self.game, self._cores = setup, setup.game, cores
         self._bots = {bot.name: bot for bot in setup.bots}
@@ -94,7 +95,8 @@ class BotPool:
     async def sandbox(self, bot: BuiltBot, state: bytes = b"", process: int = 0) -> Sandbox:
         """Return the sandbox of one of the bot's processes. Create it if the pool does not have it.
 
-        Write `state` into its state file, or empty the folder that it keeps. Raise HostFailure if no sandbox can be created.
+        Write `state` into its state file, or empty the folder that it keeps. Raise HostFailure if no sandbox can be
+        created.
         """
         name = player_name(bot.name, process)
         made = self._made.pop(name, None)
@@ -107,7 +109,10 @@ class BotPool:
         return made[0].sandbox
 
     def read_state(self, name: str, before: bytes) -> bytes:
-        """Return the content of a bot's state file, given the name of a process. If its sandbox is lost, return `before`."""
+        """Return the content of a bot's state file, given the name of a process.
+
+        If its sandbox is lost, return `before`.
+        """
         made = self._made.get(name)
         return made[0].read_state(self._bots[bot_of(name)].limits.state) if made is not None else before
 
@@ -227,8 +232,8 @@ class BotPool:
     async def _replaced(self, bot: BuiltBot, process: int, failures: HostFailures) -> Sandbox | HostFailure:
         """Replace the sandbox of a bot's process during a fixture. The new sandbox has the same state file.
 
-        If the sandbox kept a folder, the folder is empty in the new sandbox: its files are lost, as the memory of the process
-        is. Return a failure as `_sandbox_of` does.
+        If the sandbox kept a folder, the folder is empty in the new sandbox: its files are lost, as the memory of the
+        process is. Return a failure as `_sandbox_of` does.
         """
         state = b""
         if made := self._made.get(player := player_name(bot.name, process)):
@@ -260,8 +265,8 @@ class BotPool:
     async def play(self, job: Job) -> Record:
         """Play one fixture and return its record.
 
-        If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture. If one of its bots asks
-        models, store the answers of the fixture, and first use the answers that are already stored.
+        If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture. If one of its
+        bots asks models, store the answers of the fixture, and first use the answers that are already stored.
         """
         bots = [self._bots[name] for name in job.fixture.bots]
         if not (self.setup.open_folder and any(bot.limits.models for bot in bots)):

@@ -70,7 +70,7 @@ def group_of(path: str) -> str:
 
 
 def is_within(path: str, name: str) -> bool:
-    """Return whether the fixture with this path has this name, or belongs to the meeting, round or stage of this name."""
+    """Return whether the fixture with this path has this name, or is in the meeting, round or stage with this name."""
     return path == name or path.startswith(f"{name}/")
 
 
@@ -81,7 +81,10 @@ def contestants(bots: Iterable[str]) -> str:
 
 @lru_cache(maxsize=100_000)
 def contestants_in(part: str) -> tuple[str, ...]:
-    """Return the bots in one part of a meeting, such as `ada+grace`. A part without bots, `set 2`, is taken as one name."""
+    """Return the bots in one part of a meeting, such as `ada+grace`.
+
+    A part without bots, `set 2`, is taken as one name.
+    """
     return tuple(map(unquote, part.split("+")))
 
 

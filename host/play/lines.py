@@ -1,7 +1,8 @@
 """Finds tables that repeat another one. The *line* of a table is a digest of everything that happened at it.
 
 A table at which something was drawn repeats no other table, because each table has its own luck. A table without chance
-follows from its seats, its rules, its opening and the moves of its bots. Tables of the same bots in the same seats are compared:
+follows from its seats, its rules, its opening and the moves of its bots. Tables of the same bots in the same seats are
+compared:
 
 - if two of them have the same opening and different moves, a bot has answered the same history of questions in two ways. So
   this bot draws its moves at random, and all these tables are independent, even the equal ones;
@@ -22,8 +23,11 @@ from host.play.table_plans import TableSetup
 from protocols.wire import Answer, Fault
 
 ORDER_BYTES, OPENING_BYTES, MOVES_BYTES = 4, 8, 8
-"""Sizes of the three digests in a line: of seats and rules; of seats, rules and opening; of seats, rules, opening and moves.
-Among a million different texts, two have the same digest of eight bytes with a probability of 1 in 30 million."""
+"""Sizes of the three digests in a line, in bytes.
+
+They are the digest of seats and rules; of seats, rules and opening; of seats, rules, opening and moves. Among a million
+different texts, two have the same digest of eight bytes with a probability of 1 in 30 million.
+"""
 LINE_BYTES = ORDER_BYTES + OPENING_BYTES + MOVES_BYTES
 NO_LINE = bytes(LINE_BYTES)
 """The line of a table that repeats no other, because chance took part in it."""
@@ -91,11 +95,11 @@ class Repeats(NamedTuple):
     tables: int = 0
     different: int = 0
     per_unit: float = 1.0
-    """Number of tables that count as one unit in statistics: count² of each line, added over all lines, divided by `tables`.
+    """Number of tables that count as one unit in statistics: the sum of count² over all lines, divided by `tables`.
 
-    The count of a line is the number of tables with this line. Equal tables are one unit (Kish, "Survey Sampling", 1965).
-    If all lines have the same count, there are as many units as different tables. If one line has half of all tables, there
-    are at most four units.
+    The count of a line is the number of tables with this line. Equal tables are one unit (Kish, "Survey Sampling",
+    1965). If all lines have the same count, there are as many units as different tables. If one line has half of all
+    tables, there are at most four units.
     """
 
     @property

@@ -1,9 +1,10 @@
 """Plays the tables of a fixture: carries views to seats and answers to tables, for many tables at the same time.
 
-How it works. Two steps alternate. First `ask` collects the open questions of all tables into one batch for each seat, and
-stores each answer in its question. Then `advance` gives each table its answers. The rules of croupier's own games run in this
-process. All other rules run in another process, which is a source of questions (sources/source.py). The match treats both
-kinds of rules alike. A table that is played alone in this process is played without batches, which is faster.
+How it works. Two steps alternate. First `ask` collects the open questions of all tables into one batch for each seat,
+and stores each answer in its question. Then `advance` gives each table its answers. The rules of croupier's own games
+run in this process. All other rules run in another process, which is a source of questions (sources/source.py). The
+match treats both kinds of rules alike. A table that is played alone in this process is played without batches, which is
+faster.
 """
 
 import time
@@ -45,10 +46,12 @@ class OpenQuestion:
 class OpenTable(ABC):
     """A table that is being played.
 
-    While a table asks one seat, the table itself is the question, and `bot` is the name of the asked process. While it asks
-    several seats, `bot` is "" and `together` has the questions. Without `bot` and `together`, it is over or has not begun.
+    While a table asks one seat, the table itself is the question, and `bot` is the name of the asked process. While it
+    asks several seats, `bot` is "" and `together` has the questions. Without `bot` and `together`, it is over or has
+    not begun.
 
-    `index` is the index of the table among the tables that the plan yielded together. `table` is its number in the fixture.
+    `index` is the index of the table among the tables that the plan yielded together. `table` is its number in the
+    fixture.
     """
 
     __slots__ = ("answer", "bot", "bots", "index", "limit", "table", "table_setup", "together", "view")
@@ -147,8 +150,8 @@ class PlayedTable(NamedTuple):
 def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
     """Return how many tables these bots can play at the same time: the smallest `max_open_tables` of the bots.
 
-    Benched bots do not count; if all are benched, return `most`. The number in the bot.toml of an argv bot counts too: if
-    several of its processes run at the same time, they use each other's time.
+    Benched bots do not count; if all are benched, return `most`. The number in the bot.toml of an argv bot counts too:
+    if several of its processes run at the same time, they use each other's time.
     """
     return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
 
@@ -156,8 +159,8 @@ def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
 def max_open_tables(bot: BuiltBot) -> int:
     """Return how many tables one bot can play at the same time.
 
-    It is 1 for a bot with a state file, a time bank or retries, and for a bot whose `process_lifetime` is not "fixture".
-    The `process_lifetime` of an argv bot is "fixture", although it has one process for each question.
+    It is 1 for a bot with a state file, a time bank or retries, and for a bot whose `process_lifetime` is not
+    "fixture". The `process_lifetime` of an argv bot is "fixture", although it has one process for each question.
     """
     alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables
@@ -296,7 +299,8 @@ class _ForeignRules:
     async def advance(self, tables: Sequence[ForeignTable], news: News) -> None:
         """Open the new tables, and give the others their answers. Then each table has its next questions, or is over.
 
-        Raise FixtureUndecided as `SteadySource.advance` does, or for a question that is too long for a bot's command line.
+        Raise FixtureUndecided as `SteadySource.advance` does, or for a question that is too long for a bot's command
+        line.
         """
         given: dict[int, Sequence[Answer]] = {}
         for one in tables:

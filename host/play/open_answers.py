@@ -1,10 +1,10 @@
 """Stores the answers of an unfinished fixture if one of its bots asks models, so that nobody pays twice for an answer.
 
-How it works. A fixture has one file. Its first line is a hash of the values to which the answers belong: the fixture, the seed,
-the bots and their limits. Each other line is one answer in JSON, written when the bot has answered. A fixture is played again if
-its run or its worker was killed, or if a model did not answer. Then its seats take the stored answers
-(host/bots/storing_seat.py). A file with another hash is replaced. The first line that is incomplete or is not a stored answer is
-dropped, with all lines after it. A *player* is one process of a bot, by its name (`player_name`).
+How it works. A fixture has one file. Its first line is a hash of the values to which the answers belong: the fixture,
+the seed, the bots and their limits. Each other line is one answer in JSON, written when the bot has answered. A fixture
+is played again if its run or its worker was killed, or if a model did not answer. Then its seats take the stored
+answers (host/bots/storing_seat.py). A file with another hash is replaced. The first line that is incomplete or is not a
+stored answer is dropped, with all lines after it. A *player* is one process of a bot, by its name (`player_name`).
 """
 
 import contextlib

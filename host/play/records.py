@@ -14,9 +14,11 @@ from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 
 BOTS_AT_ONCE = 32
-"""Maximum number of bots whose sandboxes a worker keeps between fixtures. To make a sandbox costs as much processor time
-as a fixture of two tables. So stages order their fixtures, and backends give them to workers, in an order in which few
-sandboxes must be made again."""
+"""Maximum number of bots whose sandboxes a worker keeps between fixtures.
+
+To make a sandbox costs as much processor time as a fixture of two tables. So stages order their fixtures, and backends
+give them to workers, in an order in which few sandboxes must be made again.
+"""
 
 
 class Fixture(NamedTuple):
@@ -52,11 +54,12 @@ class Result(NamedTuple):
     final: int
     units: int = 0  # 0: each table is a unit
     wins_with: tuple[float, ...] = ()
-    """One sum for each bot, in the order of the record's results: the wins of this bot in a unit times the wins of that bot
-    in the same unit, added over all units.
+    """One sum for each bot, in the order of the record's results.
 
-    Empty if each table is a unit with at most one winner. Then the sum is `wins` for the bot itself, and 0 for every other
-    bot. Also empty if the bots change from table to table."""
+    The sum is the product of this bot's wins and that bot's wins in a unit, added over all units.
+
+    Empty if each table is a unit with at most one winner. Then the sum is `wins` for the bot itself, and 0 for every
+    other bot. Also empty if the bots change from table to table."""
     scores_with: tuple[float, ...] = ()  # the same with scores; empty if the bots change from table to table
 
 
@@ -73,8 +76,10 @@ A piece is a pair of a name and bytes. The name is that of a table, or of a ques
 
 
 UndecidedCause = Literal["game", "model", "size"]
-"""Why a fixture has no result. `game`: the game failed, for example twice at the same answer of a table. `model`: a model
-that a bot asks did not answer. `size`: a record cannot hold the tables."""
+"""Why a fixture has no result. `game`: the game failed, for example twice at the same answer of a table.
+
+`model`: a model that a bot asks did not answer. `size`: a record cannot hold the tables.
+"""
 
 
 class Undecided(NamedTuple):
@@ -156,15 +161,15 @@ class Record(NamedTuple):
 STORED_FIELDS = Record._fields.index("models")
 """Number of the first fields of a summary, which a journal always stores.
 
-It also stores `models` if a bot has used a model, and `models` and `retries` if a bot was asked again. The chain of the journal
-covers the bytes of these fields, so no later field can be stored with them."""
+It also stores `models` if a bot has used a model, and `models` and `retries` if a bot was asked again. The chain of the
+journal covers the bytes of these fields, so no later field can be stored with them."""
 
 
 MAX_STORED_FIELDS = STORED_FIELDS + 2
 
 
 def check_sums(record: Record) -> None:
-    """Raise ValueError if a record has no results, or if costs, retries, sums over units or units do not fit its results."""
+    """Raise ValueError if a record has no results, or if costs, retries, units or sums over units do not fit them."""
     if not record.results:
         raise ValueError(f"{record.path} has no results")
     if not record.models.keys() <= record.results.keys():
@@ -223,7 +228,10 @@ def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
 
 
 def causes_of_benching(records: Iterable[Record]) -> dict[str, Counter[str]]:
-    """Return the number of faults that led to benching, by bot, then kind. Only fixtures in which the bot was benched count."""
+    """Return the number of faults that led to benching, by bot, then kind.
+
+    Only fixtures in which the bot was benched count.
+    """
     found: dict[str, Counter[str]] = {}
     for record in records:
         for bot, kinds in record.faults.items():
@@ -244,8 +252,8 @@ def joined_to_causes(
 ) -> list[tuple[str, str]]:
     """Return the keys of `counts`, each a bot and a kind of fault, the most frequent first.
 
-    `causes` are the faults that led to benching, by bot, then kind. These faults of a bot stay together, followed by its
-    benching; their sum decides their position.
+    `causes` are the faults that led to benching, by bot, then kind. These faults of a bot stay together, followed by
+    its benching; their sum decides their position.
     """
 
     def together(key: tuple[str, str]) -> tuple[str, str]:
@@ -277,8 +285,8 @@ def count_replays(records: Iterable[Record]) -> Replays:
 class _AnswerCache(dict[Answer, str]):
     """Caches the journal's text of each answer, such as `B 15` or `!exception ValueError`. Most answers are repeated.
 
-    A move with a text is always written with its number: `PASS 0 QS%2C2H`. It is not cached, because each such text may have
-    a kilobyte and occur only once.
+    A move with a text is always written with its number: `PASS 0 QS%2C2H`. It is not cached, because each such text may
+    have a kilobyte and occur only once.
     """
 
     def __missing__(self, answer: Answer) -> str:
@@ -297,7 +305,7 @@ class _AnswerCache(dict[Answer, str]):
 
 
 def _escaped(text: str) -> str:
-    """Return a text with its tabs, commas and line ends escaped: these separate notes, answers and tables of a fixture."""
+    """Return a text with escaped tabs, commas and line ends, which separate notes, answers and tables of a fixture."""
     return text.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A").replace("\t", "%09")
 
 
@@ -316,8 +324,8 @@ def spelled_answer(answer: Answer) -> str:
 def pack(tables: Sequence[Sequence[Answer]], notes: NotesByTable = NO_NOTES) -> bytes:
     """Pack answers for the journal: one line per table, answers separated by commas, compressed with zlib.
 
-    A note follows its answer after a tab. Leave the notes out if answers and notes have more than MAX_UNPACKED_BYTES, which no
-    reader accepts. Raise AnswersTooLong if the answers alone have more.
+    A note follows its answer after a tab. Leave the notes out if answers and notes have more than MAX_UNPACKED_BYTES,
+    which no reader accepts. Raise AnswersTooLong if the answers alone have more.
     """
     spelled = _spelling.__getitem__
     rows: Iterable[Iterable[str]] = (map(spelled, table) for table in tables)
@@ -342,7 +350,10 @@ class AnswersTooLong(ValueError):
 
 
 def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
-    """Return the answers of each table. Raise ValueError if the bytes are damaged, or are more than `limit` when unpacked."""
+    """Return the answers of each table.
+
+    Raise ValueError if the bytes are damaged, or are more than `limit` when unpacked.
+    """
     return unpack_noted(packed, limit)[0]
 
 

@@ -49,10 +49,10 @@ def results_of(game: Game, played: Sequence[PlayedTable]) -> dict[str, Result]:
 
 
 def _products(results: Mapping[str, Sequence[int]], deals: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """Return, by bot, one sum for each bot in the order of `results`: the products of the results of both bots in each unit.
+    """Return, by bot, one sum for each bot in the order of `results`.
 
-    `results` has the results of each bot, table by table. A unit is one table; or all tables of one deal, if `deals` has the
-    deal of each table.
+    The sum is the product of both bots' results in a unit, added over all units. `results` has the results of each bot,
+    table by table. A unit is one table; or all tables of one deal, if `deals` has the deal of each table.
     """
     units = list(results.values())
     if deals:
@@ -123,7 +123,10 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 
 
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
-    """Return the standard error of a bot's seats, in pieces. Each has the path of its table, or of its question: `TABLE:3`."""
+    """Return the standard error of a bot's seats, in pieces.
+
+    Each has the path of its table, or of its question: `TABLE:3`.
+    """
     return tuple(
         (played[at.table - 1].table_setup.path + (f":{at.number}" if at.number else ""), tail)
         for seat in some

@@ -1,7 +1,7 @@
 """Plays tables step by step: the caller has one seat at each table, and bots have the other seats.
 
-Tables, questions and news are those of a match (match.py). Bots are asked immediately. A question to the caller stays open
-until the caller answers it with `advance`.
+Tables, questions and news are those of a match (match.py). Bots are asked immediately. A question to the caller stays
+open until the caller answers it with `advance`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,8 +89,8 @@ class SteppedTables:
     async def advance(self, answers: Mapping[int, Answer]) -> None:
         """Give tables the caller's answers, by index of the table.
 
-        Then play these tables and all new ones, until each of them asks the caller or is over. Raise HostFailure as `ask_all`
-        does, and GameFailed if the rules fail.
+        Then play these tables and all new ones, until each of them asks the caller or is over. Raise HostFailure as
+        `ask_all` does, and GameFailed if the rules fail.
         """
         answered = [self.tables[index] for index in answers]
         for table, answer in zip(answered, answers.values(), strict=True):

@@ -60,7 +60,10 @@ when all tables have been played."""
 
 
 def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
-    """Yield all tables together. Seats rotate from table to table; the first bot of the list has the first seat at table 1."""
+    """Yield all tables together.
+
+    Seats rotate from table to table; the first bot of the list has the first seat at table 1.
+    """
     bots, first = fixture.bots, fixture.first
     rules = fixture.rules._replace(seats=len(bots))
     turns = [bots[turn:] + bots[:turn] for turn in range(len(bots))]
@@ -72,8 +75,8 @@ def independent(fixture: Fixture, _seed: bytes) -> TablePlan:
 def mirrored(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of `independent`, but in groups that share one deal. A group has one table for each seat.
 
-    A deal has the name of the first table of its group. Every bot plays the same deal from every seat, which reduces the
-    influence of luck.
+    A deal has the name of the first table of its group. Every bot plays the same deal from every seat, which reduces
+    the influence of luck.
     """
     (tables,) = independent(fixture, seed)
     group, seats = group_of(fixture.path), len(fixture.bots)
@@ -105,9 +108,9 @@ def _shared_deal(fixture: Fixture, path: str) -> str:
 def tourney(fixture: Fixture, seed: bytes) -> TablePlan:
     """Yield the tables of a tourney one by one, until every solvent bot has played `fixture.tables` rounds.
 
-    Source: the 2011 engine (rules sheet, section 6). Before each table the bots that cannot pay the buy-in are left out,
-    and the other bots are shuffled. Of the bots with the fewest rounds, the first in the shuffled order sit down. A bot
-    carries its chips from table to table. A bot that is left out keeps its chips.
+    Source: the 2011 engine (rules sheet, section 6). Before each table the bots that cannot pay the buy-in are left
+    out, and the other bots are shuffled. Of the bots with the fewest rounds, the first in the shuffled order sit down.
+    A bot carries its chips from table to table. A bot that is left out keeps its chips.
     """
     return sequential_tables(fixture, sorted(fixture.bots), Luck(seed, f"{fixture.path}/draw"), "")
 
@@ -183,6 +186,6 @@ def solvent(chips: Mapping[str, int], buy_in: int) -> list[str]:
 
 
 def form_table(candidates: Sequence[str], rounds: Mapping[str, int], seats: int) -> list[str]:
-    """Return the candidates with the fewest rounds, in the given shuffled order, and at most `seats` of them (BJ-SHORT)."""
+    """Return the candidates with the fewest rounds, in the given shuffled order, but at most `seats` (BJ-SHORT)."""
     fewest = min((rounds[bot] for bot in candidates), default=0)
     return [bot for bot in candidates if rounds[bot] == fewest][:seats]

@@ -84,12 +84,15 @@ def _frozen(value: Any) -> Any:
 
 
 def pack_transcript(tables: Sequence[bytes]) -> bytes:
-    """Return the transcript of a fixture for its record, given the transcripts of its tables, in the order of the tables."""
+    """Return the transcript of a fixture for its record, packed from the transcripts of its tables, in order."""
     return zlib.compress(_encode(list(map(msgspec.Raw, tables))), 3)
 
 
 def unpack_transcript(packed: bytes) -> list[bytes]:
-    """Return the transcript of each table in a fixture's packed transcript, in order. Raise ValueError if it is damaged."""
+    """Return the transcript of each table in a fixture's packed transcript, in order.
+
+    Raise ValueError if it is damaged.
+    """
     try:
         raws = _decode(decompress(packed, MAX_STORED_TRANSCRIPT_BYTES), type=_Raws)
     except (zlib.error, TypeError) as broken:  # SQLite may contain text instead of bytes

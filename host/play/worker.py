@@ -1,8 +1,8 @@
 """Plays fixtures: `python -m host.play.worker` reads fixtures and writes records, one JSON line each.
 
-All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots, []
-for every core. The second line is the setup. A line with another setup may come between two fixtures. When standard input
-ends, the coordinator has ended, and the worker exits.
+All fixtures are played by such workers. The first line of input lists the processor cores of the worker and its bots,
+[] for every core. The second line is the setup. A line with another setup may come between two fixtures. When standard
+input ends, the coordinator has ended, and the worker exits.
 """
 
 import contextlib

@@ -1,9 +1,9 @@
-"""Defines the messages between a worker (own_rules.py) and a process with an organiser's Python rules (python_rules.py).
+"""Defines the messages between a worker (own_rules.py) and the process of an organiser's rules (python_rules.py).
 
-A message is the length of a value in four bytes, the highest first, and then the value as MessagePack. In each round the worker
-writes one `Batch` for all tables. The process replies with one step for each answered table and then for each opened table, in
-the order of the batch. Both sides are croupier's own and equally trusted. With a line of referee/1 for each table, a decision
-would take 5 µs longer, and the views of a game could not be of several types.
+A message is the length of a value in four bytes, the highest first, and then the value as MessagePack. In each round
+the worker writes one `Batch` for all tables. The process replies with one step for each answered table and then for
+each opened table, in the order of the batch. Both sides are croupier's own and equally trusted. With a line of
+referee/1 for each table, a decision would take 5 µs longer, and the views of a game could not be of several types.
 """
 
 import struct

@@ -1,8 +1,8 @@
 """Opens the rules of a game that is not croupier's own: a referee, an organiser's Python code, or a game of a library.
 
-Python rules run in a process of their own (host/referees/python_rules.py). They are as trusted as croupier: the process has
-the same user and the same access to files. But if the process ends, the worker does not end, and no worker waits for the
-process longer than MAX_RULES_S.
+Python rules run in a process of their own (host/referees/python_rules.py). They are as trusted as croupier: the process
+has the same user and the same access to files. But if the process ends, the worker does not end, and no worker waits
+for the process longer than MAX_RULES_S.
 """
 
 import contextlib
@@ -45,7 +45,10 @@ from protocols.wire import Answer
 
 PROGRAM = "host.referees.python_rules"
 MAX_RULES_S = 60.0
-"""Seconds for which the rules may compute until the next questions of the tables. After that, the host ends their process."""
+"""Seconds for which the rules may compute until the next questions of the tables.
+
+After that, the host ends their process.
+"""
 
 LIMITS = Limits(move=MAX_RULES_S, startup=60.0, memory=8 * GIB, tasks=4096, files=64 * GIB, open_files=4096)
 
@@ -64,12 +67,14 @@ def source_of(game: Game) -> OpenSource | None:
 
 TASKS_PER_TABLE = 64
 BYTES_PER_TABLE = 128 * MIB
-"""Tasks and memory that a table may need if its referee was written for another host. Then an adapter starts a process for
-each table, for example a Java virtual machine."""
+"""Tasks and memory that a table may need if its referee was written for another host.
+
+Then an adapter starts a process for each table, for example a Java virtual machine.
+"""
 
 
 def room_of(game: Game) -> int:
-    """Return how many tables the process with the rules of a game may hold at the same time, given its sandbox's limits."""
+    """Return how many tables the process of a game's rules may hold at the same time within its sandbox's limits."""
     known = ref_of(game)
     if known.referee is None or load_referee_game(Path(known.referee.folder)).file.adapter is None:
         return MAX_ROOM

@@ -1,7 +1,7 @@
 """Runs a referee: one process in a sandbox that holds the rules of many tables (protocols/referee.md).
 
-In each round the host writes the messages for all tables together, and reads the replies together. Any failure of the process
-raises `SourceFailed`, and no bot is to blame for it.
+In each round the host writes the messages for all tables together, and reads the replies together. Any failure of the
+process raises `SourceFailed`, and no bot is to blame for it.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ class ViewReader:
         self._texts = tuple(name for name, hint in hints.items() if hint in (Lines, Once, Json))
         self._json = tuple(name for name, hint in hints.items() if hint is Json)
         self.shown_in = next((name for name, hint in hints.items() if hint is Lines), "")
-        """The field of a view that begins with the texts shown to the seat since its last question; "" if there is none."""
+        """The field of a view that begins with the texts shown to the seat since its last question; "" without one."""
         self.fields = tuple(name for name in view._fields if name != self._lines)
         self.plain = None if self._texts or self._lines else view
         """The type of the views, if the fields of a question need no check and no change; otherwise None."""
@@ -289,7 +289,7 @@ class RefereeSource:
         self._shown[table, seat] = before + (text if text.endswith("\n") or not text else text + "\n")
 
     def _remember(self, table: int, text: str) -> None:
-        """Add questions or answers to the history of a table: a digest of the first questions, and one of all others."""
+        """Add questions or answers to the history of a table: a digest of the first questions, and one of the rest."""
         history = self._histories.setdefault(table, [])
         if len(history) < 2:
             history.append(digest(text).hex())
@@ -297,10 +297,10 @@ class RefereeSource:
             history[1] = digest(history[1] + text).hex()
 
     def _moves(self, table: int, over: Over) -> Moves:
-        """Return the opening and the moves of a table that is over, which identify it. The opening is its first questions.
+        """Return the opening and the moves of a table that is over, which identify it.
 
-        The moves are those that the referee reports, otherwise a digest of all later questions and answers. The scores
-        follow the moves.
+        The opening is its first questions. The moves are those that the referee reports, otherwise a digest of all
+        later questions and answers. The scores follow the moves.
         """
         first, *rest = self._histories.pop(table, None) or [""]
         return first, f"{over.moves if over.moves is not None else rest} {over.scores}"
@@ -350,7 +350,8 @@ class RulesProcess:
     async def read(self) -> bytes:
         """Return the next output. Raise ProcessEnded if there is none, or if it comes too late.
 
-        If the machine was too busy to run the process, the process gets all its `patience` again, at most MAX_STALLS times.
+        If the machine was too busy to run the process, the process gets all its `patience` again, at most MAX_STALLS
+        times.
         """
         asked, stalls = self._asked, 0
         while True:

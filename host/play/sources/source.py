@@ -1,10 +1,10 @@
-"""Defines a source of questions: an object that holds tables, receives answers, and returns the next questions of each table.
+"""Defines a source of questions: an object that holds tables, receives answers, and returns the next questions.
 
-A source is all that a match knows of rules in another process: those of an organiser's code, of a library, or of a referee.
-`source_of` (own_rules.py) opens such a source. Only the rules of croupier's own games run in this process.
+A source is all that a match knows of rules in another process: those of an organiser's code, of a library, or of a
+referee. `source_of` (own_rules.py) opens such a source. Only the rules of croupier's own games run in this process.
 
-A source knows nothing of bots, clocks and records, and does not recover from failures. Calls never overlap: the caller of
-`advance` waits until the last call has returned.
+A source knows nothing of bots, clocks and records, and does not recover from failures. Calls never overlap: the caller
+of `advance` waits until the last call has returned.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -55,8 +55,10 @@ class Step(NamedTuple):
     scores: Scores | None = None  # of each bot: partners have one score
     illegal: tuple[int, ...] = ()  # the indexes, from 0, of the answers just given that were illegal moves
     limits: tuple[float | None, ...] = ()
-    """Seconds for the answer to each request. None, or () for all requests, means the bot's own limit. A bot never gets more
-    than its own limit."""
+    """Seconds for the answer to each request. None, or () for all requests, means the bot's own limit.
+
+    A bot never gets more than its own limit.
+    """
     told: tuple[Told, ...] = ()  # the events before the requests or before the scores, in order
     moves: Moves | None = None  # opening and moves of a table that is over; None: chance has taken part
 
@@ -72,9 +74,9 @@ class SourceFailed(Exception):
     ) -> None:
         """`table` is the number of the table at which the source failed; None if the source cannot know it.
 
-        `said` is the last output of the process, for people: at most a few KiB, written by a stranger's program. `where` is
-        the file and the line of an organiser's code, if they are known. `lacks` is whether the process had too little time
-        or memory.
+        `said` is the last output of the process, for people: at most a few KiB, written by a stranger's program.
+        `where` is the file and the line of an organiser's code, if they are known. `lacks` is whether the process had
+        too little time or memory.
         """
         super().__init__(reason)
         self.reason, self.table, self.said, self.where, self.lacks = reason, table, said, where, lacks
@@ -89,12 +91,12 @@ class Source(Protocol):
         """Forget the tables in `dropped`, begin new tables, and give each table in `answers` its answers.
 
         A table gets an answer to each of its open requests, in their order. Return the progress of each table that was
-        opened or answered, by number; a table whose progress has scores is over, and its number is not used again.
-        The source checks the progress that it returns: every seat is a seat of the game and is asked once, and each bot has
+        opened or answered, by number; a table whose progress has scores is over, and its number is not used again. The
+        source checks the progress that it returns: every seat is a seat of the game and is asked once, and each bot has
         a score. Raise SourceFailed if any table fails. Raise UserError if the source cannot run here.
 
-        The progress of a table must follow from its setup, its luck and its answers alone: after a failure a fresh source
-        is given the same answers step by step, and must return the same steps.
+        The progress of a table must follow from its setup, its luck and its answers alone: after a failure a fresh
+        source is given the same answers step by step, and must return the same steps.
         """
         ...
 
@@ -113,7 +115,7 @@ class OpenSource(Protocol):
     def __call__(self, place: SourcePlace, /) -> AbstractAsyncContextManager[Source]:
         """Return a context manager for a source. Entering it raises SourceFailed if the source does not start.
 
-        Leaving it closes the source and ends its processes. It opens no nursery and no cancel scope: a worker keeps it open
-        while it enters and leaves the blocks of several fixtures.
+        Leaving it closes the source and ends its processes. It opens no nursery and no cancel scope: a worker keeps it
+        open while it enters and leaves the blocks of several fixtures.
         """
         ...

@@ -1,4 +1,4 @@
-"""Keeps the tables of a source if the source fails: a fresh source is given the answers so far, and continues the tables."""
+"""Keeps the tables of a source if the source fails: a fresh source gets the answers so far, and continues them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -12,15 +12,19 @@ from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, jo
 from protocols.wire import Answer
 
 MAX_FAILURES_IN_A_ROW = 5
-"""Failures within one call of `SteadySource.advance` after which a fixture is undecided, at whichever tables they happen. A
-failure of an unknown table among several does not count."""
+"""Failures within one call of `SteadySource.advance` after which a fixture is undecided.
+
+They count at whichever tables they happen. Only a failure of an unknown table among several does not count.
+"""
 
 MAX_ROOM = 1024
 """Maximum number of tables in one process. It is also the maximum of `parallel_tables`."""
 
 MAX_FAILURES = 50
-"""Failures in one fixture after which it is undecided even if its tables make progress. After each failure the process must
-be started and given all answers again."""
+"""Failures in one fixture after which it is undecided even if its tables make progress.
+
+After each failure the process must be started and given all answers again.
+"""
 
 
 class FixtureUndecided(Exception):
@@ -33,7 +37,10 @@ class FixtureUndecided(Exception):
 
 
 class SourceTable:
-    """A table of a source: its steps so far, and the answers given to it. A fresh source can continue the table from them."""
+    """A table of a source: its steps so far, and the answers given to it.
+
+    A fresh source can continue the table from them.
+    """
 
     def __init__(self, opened: Opened, seated: Sequence[str], *, keeps_transcript: bool) -> None:
         """`seated` has the bots by seat. The attribute `number` is the number of the table in its source."""
@@ -58,7 +65,7 @@ class SourceTable:
         raise FixtureUndecided(self.undecided(len(self.given), reason)._replace(cause=cause))
 
     def undecided(self, step: int, reason: str, said: bytes = b"", where: str = "") -> Undecided:
-        """Return the description of an undecided fixture whose source fails at this step of the table, counted from 0."""
+        """Return why the fixture is undecided if the source fails at this step of the table, counted from 0."""
         answers = [answer for some in self.given[:step] for answer in some]
         given_by = [self.seated[seat] for seat, _ in self.steps[step - 1].requests] if step else ()
         setup = self.opened.setup
@@ -86,13 +93,13 @@ class _Place(NamedTuple):
 class SteadySource:
     """The source of one worker. After a failure it is opened again and given all answers again; no bot is asked again.
 
-    A table can fail because its process holds too many other tables: each may need processes, threads and memory of its own.
-    Therefore a failure counts against a table only if the process held no other table. If the process held several tables and
-    the failed one is not known, the next process holds fewer tables.
+    A table can fail because its process holds too many other tables: each may need processes, threads and memory of its
+    own. Therefore a failure counts against a table only if the process held no other table. If the process held several
+    tables and the failed one is not known, the next process holds fewer tables.
 
-    `failures` has a sentence for each failure since the last `begin_fixture`. `room` is how many tables the process holds at
-    the same time. More tables can be in play. A table that the process does not hold is given all its earlier answers again
-    before its next answers.
+    `failures` has a sentence for each failure since the last `begin_fixture`. `room` is how many tables the process
+    holds at the same time. More tables can be in play. A table that the process does not hold is given all its earlier
+    answers again before its next answers.
     """
 
     def __init__(
@@ -138,10 +145,11 @@ class SteadySource:
         return SourceTable(Opened(self._number, setup, root), seated, keeps_transcript=self._keeps_transcripts)
 
     async def advance(self, opened: Sequence[SourceTable], answers: Mapping[int, Sequence[Answer]]) -> None:
-        """Open new tables, and give other tables the answers to all their open requests. Then `last` is the new step of each.
+        """Open new tables, and give other tables the answers to all their open requests.
 
-        `answers` has the answers by number of the table. Raise FixtureUndecided if a table fails twice at the same step, or
-        after too many failures. Raise UserError as `Source.advance` does, or if no sandbox can be made.
+        Then `last` of each table is its new step. `answers` has the answers by number of the table. Raise
+        FixtureUndecided if a table fails twice at the same step, or after too many failures. Raise UserError as
+        `Source.advance` does, or if no sandbox can be made.
         """
         self._tables |= {table.number: table for table in opened}
         for number, given in answers.items():
@@ -175,9 +183,9 @@ class SteadySource:
     async def _give(self, due: Sequence[int]) -> None:
         """Open due tables in the process, or give it their last answers. Add the new step to each of these tables.
 
-        It takes as many due tables as the process has room for, or one table after a failure. A table that the process does not
-        hold any more is first given all its earlier answers again. Raise SourceFailed if the process fails or says something
-        different from before.
+        It takes as many due tables as the process has room for, or one table after a failure. A table that the process
+        does not hold any more is first given all its earlier answers again. Raise SourceFailed if the process fails or
+        says something different from before.
         """
         self._given = []
         if self._source is None:
@@ -243,7 +251,7 @@ class SteadySource:
             raise FixtureUndecided(why, lacks=failed.lacks or place.step == 0) from failed
 
     async def _refuse_without_sandbox(self) -> None:
-        """Raise UserError if the machine cannot make a sandbox: then the machine is the reason that no program starts."""
+        """Raise UserError if the machine cannot make a sandbox: then no program could start here."""
         from host.sandbox.detect import no_sandbox_here  # here, as trio above
         from host.sandbox.launch import why_no_sandbox
 

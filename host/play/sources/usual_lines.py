@@ -1,8 +1,8 @@
 """Parses the usual lines of a referee five times as fast as protocols/referee.py, which parses all other lines.
 
-A line that this module does not accept may still be correct: the other parser accepts it, or reports what is wrong. A line that
-this module accepts has the same meaning for the other parser. In particular, no key occurs twice: this module checks that the
-line has as many keys as the message.
+A line that this module does not accept may still be correct: the other parser accepts it, or reports what is wrong. A
+line that this module accepts has the same meaning for the other parser. In particular, no key occurs twice: this module
+checks that the line has as many keys as the message.
 """
 
 import re
@@ -25,8 +25,10 @@ from protocols.referee import (
 from protocols.strict_json import MAX_INTEGER
 
 _KEY = re.compile(rb'"[ \t\r\n]*:')
-"""The end of a key. A text can contain the same characters. Then the line seems to have more keys, and the other parser reads
-it."""
+"""The end of a key. A text can contain the same characters.
+
+Then the line seems to have more keys, and the other parser reads it.
+"""
 
 _View = TypeVar("_View", bound=msgspec.Struct)
 _Integer = Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER - 1)]
