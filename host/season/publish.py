@@ -194,7 +194,7 @@ class VersionRows:
 def note_of(season: Season, version: Version, late: Collection[str]) -> str:
     """Return why a version cannot play, as everybody may read it; empty if nothing prevents it.
 
-    That its author has chosen another version is not mentioned.
+    The text does not mention that the author has chosen another version.
     """
     notes = [version.off_ladder and f"off the ladder: {version.off_ladder.partition(':')[0]}"]
     notes += ["handed in after entry had closed: kept, not entered"] if version.label in late else []
@@ -222,7 +222,7 @@ def bot_documents(season: Season, rounds: Sequence[Round], authors: Collection[s
 
 
 def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[int, ...]:
-    """Return the last 10 rounds of a version as far as they have a report: their numbers, newest first."""
+    """Return the numbers of those of a version's last 10 rounds that have a report, newest first."""
     played = [each.number for each in reversed(rounds) if each.counted and label in each.counted.tables]
     return tuple(each for each in played[:10] if (folder.published / report_of(each)).exists())
 
@@ -258,7 +258,7 @@ def start_faults(versions: Sequence[Version]) -> tuple[FaultRow, ...]:
 
 
 def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
-    """Return the last SHOWN_FAULTS faults of some versions with their evidence: finished rounds, newest first."""
+    """Return up to SHOWN_FAULTS faults of some versions with their evidence. The newest round comes first."""
     wanted, found = {version.label for version in versions}, list[FaultRow]()
     for which in reversed(rounds):
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}

@@ -31,7 +31,7 @@ def chain_of(path: pathlib.Path, published: list[str]) -> tuple[list[Any], str]:
     """Return the lines of a chain as pairs of kind and content, and the last seal.
 
     The seal of a line is its SHA-256. Each line holds the seal of the line before it. End the program if a line does
-    not, or if no line has a `published` seal.
+    not, or if a `published` seal belongs to no line.
     """
     lines, seals = path.read_bytes().splitlines(True), [""]
     for number, line in enumerate(lines, 1):

@@ -71,7 +71,7 @@ class SiteDatabase:
             self._revise(topic)
 
     def document(self, name: str, document: msgspec.Struct) -> None:
-        """Write the document of a name. An older one is replaced."""
+        """Write a document under its name. It replaces an older document."""
         self.put(name, DOCUMENT, Document(name, _encode(document)))
 
     def remove(self, topic: str, table: Table[Any], **which: Any) -> None:

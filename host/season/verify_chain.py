@@ -14,7 +14,7 @@ from host.season.rounds.ladder import Before, LastRound, Listed, ladder
 from host.season.rounds.season import Season
 
 UNDONE = ("entries", "seed")
-"""Lines that a chain may have without the store: entry was opened again, or the final is on another machine now."""
+"""Subjects of the chain that the store may lack: entry was opened again, or the final is on another machine now."""
 
 FREE = (("terms", "croupier"), ("terms", "name"))
 """Values that may differ: the kind of a line, and the beginning of a key.
@@ -75,7 +75,10 @@ class SealedSeason:
 
 
 def ladder_differences(shown: LadderDocument, rounds: Sequence[Round], versions: Collection[str]) -> Iterator[str]:
-    """Yield a sentence for each value of a ladder that does not follow from `rounds`. `versions` has all labels."""
+    """Yield a sentence for each value of a ladder that does not follow from `rounds`.
+
+    `versions` has the labels of all versions of the season.
+    """
     totals, places = SeasonTotals(), 0
     for each in rounds:
         if each.number <= shown.round:

@@ -127,7 +127,7 @@ class LivePublisher:
         return after(PublicLines(files[RECORDS], json.loads("".join(files["rules.json"]))["seal"], frozenset()), since)
 
     async def replay(self, name: str) -> bytes:
-        """Return a table as JSON for the casino, which is the page's replay of tables.
+        """Return a table as JSON for the casino, which is the part of the page that replays tables.
 
         Raise UserError when the table does not exist or is still withheld.
         """
@@ -328,7 +328,7 @@ def _run(summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
 
 
 def _stages(listing: Callable[[Results], Listing], summary: RunSummary, _replays: Sequence[TableRef]) -> dict[str, Any]:
-    """Return a listing of each stage as JSON keys, as the command of the listing prints them with --json."""
+    """Return `listing` for each stage as JSON, as its command prints it with --json."""
     return {"stages": [plain(listing(results).json()) for results in summary.results]}
 
 
@@ -359,4 +359,4 @@ DOCUMENTS: Mapping[str, Callable[[RunSummary, Sequence[TableRef]], dict[str, Any
     "faults": _faults,
     "replays": _replays,
 }
-"""The functions that return the documents, by the names of the documents below /api/."""
+"""The function that returns each document, by the document's name below /api/."""

@@ -73,7 +73,7 @@ class LiveSite:
         return conditional_response(request, await self._publisher.api_response(name), "application/json")
 
     async def replay(self, request: Request) -> Response:
-        """Return a table as JSON for the casino, which is the page's replay of tables."""
+        """Return a table as JSON for the casino, which is the part of the page that replays tables."""
         body = await self._publisher.replay(request.query_params.get("table", ""))
         return Response(body, media_type="application/json")
 

@@ -124,7 +124,7 @@ def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]
 
 
 def names_in(sheet: Path | None) -> list[str]:
-    """Return the authors in a sheet by names that a season allows. Raise UserError if the sheet cannot be read.
+    """Return the names of a sheet's authors, spelled as a season allows. Raise UserError if it cannot be read.
 
     If the first line has no title of a column with names, the first column has the authors.
     """

@@ -14,7 +14,7 @@ class Cache(Generic[V]):
         self._size, self._kept = size, OrderedDict[Hashable, V]()
 
     def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """Return the value of a key. Call `make` for it if it is not kept."""
+        """Return the value of a key. Make the value with `make` if the cache does not have it."""
         if key not in self._kept:
             self._kept[key] = make()
             while len(self._kept) > self._size:

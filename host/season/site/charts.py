@@ -65,7 +65,7 @@ def known_state(word: str) -> str:
 
 
 def final(word: str) -> bool:
-    """Return whether a submission in this state keeps it for ever."""
+    """Return whether a submission in this state cannot change its state any more."""
     return word in set(SubmissionState) and SubmissionState(word).final
 
 
@@ -100,7 +100,7 @@ class Line(NamedTuple):
 
 
 def rating_line(history: Sequence[float]) -> Line | None:
-    """Return the chart of the ratings after each round; None if there are fewer than two."""
+    """Return the chart of the ratings after each round; None for fewer than two ratings."""
     if len(history) < 2:
         return None
     low, high = min(history), max(history)
@@ -125,9 +125,9 @@ def _bounds(row: LadderRow) -> tuple[float, float, float]:
 
 
 def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
-    """Return sentences about the first ranked neighbours, each with whether their order is certain.
+    """Return a sentence for each of the first pairs of ranked neighbours, and whether their order is certain.
 
-    For example "mine-4 ahead of davey-2: 97 % sure", False.
+    For example ("mine-4 ahead of davey-2: 97 % sure", False).
     """
     ranked = [row for row in rows if row.rank]
     return [
@@ -154,7 +154,7 @@ CSV_COLUMNS = (
 
 
 def ladder_csv(ladder: LadderDocument) -> str:
-    """Return the ladder as CSV, one row for each version. A spreadsheet takes no cell for a formula."""
+    """Return the ladder as CSV, one row for each version. No spreadsheet reads a cell as a formula."""
     rounded = (
         msgspec.structs.replace(row, rating=round(row.rating, 1), interval=round(row.interval, 1))
         for row in ladder.rows

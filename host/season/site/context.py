@@ -73,7 +73,7 @@ class Season:
     def author(self, request: Request) -> Viewer:
         """Return the viewer of a page that is for authors.
 
-        Raise Refusal: (401) if the viewer is not an author, or (503) if the season has not read his name yet.
+        Raise Refusal (401) if the viewer is not an author, and (503) if the season has not read his name yet.
         """
         viewer = self.viewer(request)
         if not viewer.author:
@@ -88,7 +88,7 @@ class Season:
 
     @contextmanager
     def receiving(self, author: str) -> Iterator[int]:
-        """Count a submission of an author, and hold one of his slots for uploads in the block.
+        """Count a submission of an author, and hold one of his slots for uploads during the block.
 
         Yield the largest size of a file, in bytes. Raise Refusal (429) if he submits too much at a time.
         """

@@ -52,7 +52,7 @@ def unpublished(name: str, reason: str) -> Refusal:
 
 
 def checked(check: Callable[[str], str], name: str) -> str:
-    """Return a name that `check`, of host/season/entries/names.py, accepts. Raise Refusal (400) if it does not."""
+    """Return a name if `check`, a function of host/season/entries/names.py, accepts it; else raise Refusal (400)."""
     try:
         return check(name)
     except UserError as error:

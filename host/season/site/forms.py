@@ -119,7 +119,10 @@ def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
 def change_of(
     mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: str
 ) -> Activate | Practise:
-    """Return the request for an action on a version of an author. Raise Refusal if a part of it is not possible."""
+    """Return the request for an action on a version of an author.
+
+    Raise Refusal if the version or the action does not exist, or if such practice is not possible.
+    """
     version = own_version(mine, label)
     bot = version.label.rpartition("-")[0]
     match action:

@@ -1,7 +1,4 @@
-"""Determines which author, or the organiser, has sent a request.
-
-Either the secret of a link, in a cookie or a header, or a header of a reverse proxy says it.
-"""
+"""Determines the sender of a request, from the secret of a link in a cookie or a header, or from a proxy's header."""
 
 import hashlib
 import hmac
@@ -72,7 +69,7 @@ def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
 
 
 def client_of(request: Request, options: SiteOptions) -> Client:
-    """Return the client that has sent a request. If a trusted proxy passed it on, its headers name the client."""
+    """Return the client that has sent a request. Headers that name it count only if a trusted proxy sends them."""
     peer = request.client.host if request.client else ""
     address, secure, trusted = peer, request.url.scheme == "https", _within(peer, options.proxies)
     passed_on = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]

@@ -128,7 +128,7 @@ class Inbox:
 def read_request(folder: Path) -> Pending | None:
     """Return the request in a folder, which an earlier site or another program has left in the inbox.
 
-    Return None if the season has taken it in this moment, or if it is damaged.
+    Return None if the season has just taken the request, or if it is damaged.
     """
     try:
         request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
@@ -144,7 +144,7 @@ def read_request(folder: Path) -> Pending | None:
 def submissions_of(author: AuthorDocument, pending: Sequence[Pending]) -> Sequence[SubmissionRow]:
     """Return the submissions of an author, newest first: those that the season has not stored yet, then the others.
 
-    A file that is handed in again replaces its submission that was cancelled, or refused before it ran.
+    A file that is handed in again replaces its earlier submission if that was cancelled, or refused before it ran.
     """
     stored = {row.id for row in author.submissions if settled(row)}
     rows = {}

@@ -67,7 +67,7 @@ class Slots:
 
     @contextmanager
     def held(self, key: str, what: str) -> Iterator[None]:
-        """Hold a slot for a key in the block. Raise Refusal (429) if none is free. `what` is a word of the message."""
+        """Hold a slot for a key during the block. Raise Refusal (429) if none is free; `what` names the slots in it."""
         if self._used.get(key, 0) >= self._each:
             raise too_many(f"{self._each} {what} of yours are under way already", 5)
         if self.used >= self._all:

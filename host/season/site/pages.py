@@ -403,7 +403,7 @@ def download(content: Path | bytes, file_name: str, media_type: str = "applicati
 
 
 class GrowingFile(FileResponse):
-    """A response with a file that may grow meanwhile. It sends no more bytes than its header has announced."""
+    """A response with a file that may grow while it is sent. It sends no more bytes than its header has announced."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the file, or the part that the client asks for."""

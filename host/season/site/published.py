@@ -145,9 +145,10 @@ class Published:
         return max((self._revisions.get(topic, 0) for topic in topics or self._revisions), default=0)
 
     def _loaded(self, topic: str, name: str, read: Callable[[SiteDatabase], D], *also: str) -> Loaded[D]:
-        """Return the value of a name in a topic. Call `read` if the topic, or one of `also`, has changed meanwhile.
+        """Return the value with a name in a topic, and its revision.
 
-        Raise Refusal (503) if the database cannot be read.
+        Call `read` only if the topic, or one of `also`, has changed since the last call. Raise Refusal (503) if the
+        database cannot be read.
         """
         self.refresh()
         revision, known = self.revision(topic, *also), self._cache.get((topic, name))
@@ -177,7 +178,10 @@ class Published:
         return None if found.value is None else Loaded(found.value, found.revision)
 
     def _named(self, topic: str, name: str, read: Callable[[SiteDatabase], D | None], what: str) -> Loaded[D]:
-        """Return the value of a name from a visitor. If there is none, raise Refusal (404), which says `what`."""
+        """Return the value of a name that a visitor has sent.
+
+        Raise Refusal (404) if there is none; `what` is the word for such a value in its message.
+        """
         found = self._loaded(topic, name, read)
         if found.value is None:
             raise not_found(f"there is no {what} of this name", name[:200])

@@ -64,7 +64,7 @@ class Gate:
 
 
 class SeasonSite:
-    """The handlers of a site together. A `local` site, which only this machine can reach, refuses other host names."""
+    """All handlers of a site. A `local` site, which only this machine can reach, refuses other host names."""
 
     def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
         self.season = Season(folder, options)
