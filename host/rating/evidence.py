@@ -1,8 +1,8 @@
 """Evidence: what independent units say about the values of bots. Every interval and certainty follows from it.
 
 A **unit** is what luck is drawn for: a table, a group of tables that share a deal, a tourney, a game of a group. A
-**meeting** has all units of the same bots. Its sums suffice: how many units, the totals of the bots, and for each two bots
-the sum over units of the product of their results. Those of each fixture are in its record.
+**meeting** has all units of the same bots. Its sums suffice: the number of units, the totals of the bots, and for each
+two bots the sum over units of the product of their results. The record of a fixture has these sums of the fixture.
 
 A value is a sum over meetings, for example the lead of A over B at a table, with c = 1 / tables of A for A, and
 -1 / tables of B for B:
@@ -10,14 +10,15 @@ A value is a sum over meetings, for example the lead of A over B at a table, wit
     value      = Σ total              total = Σ c·total of a bot, in one meeting
     variance   = Σ (deviations · repeats + common · repeats²) · effect
     deviations = Σ c·c'·product - total² / units
-    common     = the same of one unit of the stage, around the mean of all bots: an imaginary unit for each meeting
+    common     = the variance of one average unit of the whole stage: an imaginary unit for each meeting
 
-`repeats` is above 1 if tables repeat others: as many count as one (Kish, "Survey Sampling", 1965). `effect` is above 1 if
-fixtures of the same bots differ by more than their units explain, because bots remember what happened: the design effect.
-One for the whole stage is estimated by the analysis of variance, if the F test says with EFFECT_FROM that there is one.
-For a certainty four imaginary units without a lead are added, so that a few units are never certain (Agresti & Coull,
-"Approximate is better than 'exact'", 1998). The quantiles are Student's t, with the degrees of freedom of Satterthwaite.
-Skewed values of few units follow Hall's transformation ("On the removal of skewness by transformation", 1992).
+`repeats` is above 1 if tables repeat others: so many tables count as one (Kish, "Survey Sampling", 1965). `effect`, the
+design effect, is above 1 if fixtures of the same bots differ by more than their units explain, because bots remember
+events. The analysis of variance estimates one effect for the whole stage, if an F test shows with certainty EFFECT_FROM
+that it exists. For a certainty four imaginary units without a lead are added, so that a few units are never certain
+(Agresti & Coull, "Approximate is better than 'exact'", 1998). The quantiles are Student's t, with the degrees of
+freedom of Satterthwaite. Skewed values of few units follow Hall's transformation ("On the removal of skewness by
+transformation", 1992).
 """
 
 import math
@@ -30,20 +31,20 @@ from host.base.grouping import grouped
 from host.rating.statistics import Interval, bent, beta, straightened, student, student_quantile, wilson
 
 ROUNDING = 1e-14
-"""What is smaller, relative to the sums that it is the difference of, is the error of rounded weights."""
+"""A difference of sums that is smaller than this part of them is only the error of rounded weights."""
 
 IMAGINARY = 4
-"""Units that are added where a few could seem to be certain."""
+"""The number of imaginary units that are added, so that a few units do not seem to be certain."""
 
 MAX_SKEWNESS = 3**-0.5
-"""Largest skewness of a mean that has an interval: three times the square of the skewness of its units, at least, must have
-been played (measured: benchmarks/certainty.py)."""
+"""Largest skewness of a mean that gets an interval. So the number of units must be at least three times the square of
+their skewness (measured: benchmarks/certainty.py)."""
 
 POINTS = {0: 1.0, 1: -1.0}
 """The weights of the lead of the first bot of a meeting over the second one."""
 
 EFFECT_FROM = 0.99
-"""How sure it must be that fixtures differ by more than their units explain, until there is a design effect."""
+"""The certainty at which a design effect counts: that fixtures differ by more than their units explain."""
 
 
 class Meeting(NamedTuple):
@@ -60,17 +61,17 @@ class Meeting(NamedTuple):
     repeats: float = 1.0  # tables that count as one, because tables repeat others
 
     def product(self, one: int, other: int) -> float:
-        """Return the sum over units of the product of the results of two bots."""
+        """Return the sum over units of the product of the results of two bots, given by their indices in `bots`."""
         if self.products:
             return self.products[one][other]
         return math.fsum(map(float.__mul__, self.values[one], self.values[other]))
 
     def total(self, weights: Mapping[int, float]) -> float:
-        """Return the total of some bots, by their numbers, with weights."""
+        """Return the weighted sum of the totals of some bots. `weights` are by the index of the bot in `bots`."""
         return math.fsum(weight * self.totals[nth] for nth, weight in weights.items())
 
     def deviations(self, weights: Mapping[int, float]) -> float:
-        """Return the sum over units of the squared differences from the mean of the same bots."""
+        """Return the sum over units of the squared differences of the weighted sum of results from its mean."""
         products = [
             weight * by * self.product(nth, other) for nth, weight in weights.items() for other, by in weights.items()
         ]
@@ -80,7 +81,7 @@ class Meeting(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What one unit of a stage is like: the mean of a bot, the variance around it, and the covariance of two bots."""
+    """An average unit of a stage: mean and variance of a bot's result, and covariance of the results of two bots."""
 
     mean: float
     variance: float
@@ -95,7 +96,7 @@ class Effect(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """A value that is a sum over meetings: its variance, and what the distribution of its error follows from."""
+    """A value that is a sum over meetings, and the parameters of the distribution of its error."""
 
     value: float
     variance: float
@@ -113,12 +114,12 @@ class Evidence:
 
     @cached_property
     def _of_bot(self) -> Mapping[str, Sequence[tuple[Meeting, int]]]:
-        """The meetings of each bot, with its number there."""
+        """Return the meetings of each bot, with the index of the bot in the meeting, by bot."""
         return grouped((bot, (met, number)) for met in self.meetings for number, bot in enumerate(met.bots))
 
     @cached_property
     def unit(self) -> Unit:
-        """What one unit of the stage is like, over all bots and meetings."""
+        """Return an average unit of the stage, over all bots and meetings."""
         if self.known:
             return self.known[0]
         seats = math.fsum(each.units * len(each.bots) for each in self.meetings)
@@ -138,7 +139,7 @@ class Evidence:
 
     @cached_property
     def effect(self) -> Effect:
-        """The design effect of the fixtures of this stage."""
+        """Return the design effect of the fixtures of the stage."""
         if self.known:
             return self.known[1]
         within = between = 0.0
@@ -178,9 +179,9 @@ class Evidence:
 
     @cached_property
     def is_too_skewed(self) -> bool:
-        """Whether tourneys or games are too few for an interval: a few of them decide much, and others could do so.
+        """Whether there are too few tourneys or games for intervals: a few decide much, and further ones could, too.
 
-        The skewness of their bots, from all of them: a single bot may not have met yet what others have.
+        The skewness is the mean over all bots, because a single bot may not have had such a tourney or game yet.
         """
         if not any(each.values for each in self.meetings):
             return False
@@ -190,7 +191,7 @@ class Evidence:
         return third > MAX_SKEWNESS * mean * math.sqrt(mean)
 
     def _part(self, meeting: Meeting, weights: Mapping[int, float]) -> Lead:
-        """Return what one meeting adds to a value; `skewness` is the third moment."""
+        """Return the part of a value that comes from one meeting. Its `skewness` is the third moment, not divided."""
         units = meeting.units
         total, common = meeting.total(weights), self._common(weights.values())
         variance = meeting.deviations(weights) * meeting.repeats + common * meeting.repeats**2
@@ -201,15 +202,15 @@ class Evidence:
         return Lead(total, variance, max(1.0, units / meeting.repeats - 1), third * meeting.repeats**2, units)
 
     def _common(self, weights: Collection[float]) -> float:
-        """Return the variance of one unit of the stage, for results of different bots with these weights."""
+        """Return the variance of a sum of results of different bots with these weights, in one unit of the stage."""
         squared = math.fsum(weight**2 for weight in weights)
         return max(0.0, self.unit.variance * squared + self.unit.covariance * (math.fsum(weights) ** 2 - squared))
 
     def weights(self) -> dict[tuple[str, ...], float]:
-        """Return how many tables of each two bots that met say as much as one independent table that is won or lost.
+        """Return, by pair of bots, how many of their tables tell as much as one independent table that is won or lost.
 
-        The variance of the points (win 1, draw 1/2), relative to that of such tables. Four imaginary tables are added to
-        those of the stage, and four like those of the stage to each two bots.
+        It is the variance of the points (win 1, draw 1/2), relative to the variance at such tables. Four imaginary
+        tables are added to those of the stage, and four like those of the stage to those of each pair.
         """
         pairs = [each for each in self.meetings if len(each.bots) == 2]
         units = math.fsum(each.units for each in pairs) + IMAGINARY
@@ -223,9 +224,10 @@ class Evidence:
         }
 
     def counts(self, one: str) -> tuple[float, float, float]:
-        """Return how many independent tables a bot has won, drawn and lost against the other one: at most those played.
+        """Return the numbers of independent tables that a bot has won, drawn and lost, at most the numbers played.
 
-        Only the first meeting counts. Tables that share deals count in full, although they vary less.
+        Only the first meeting of the bot counts, with one opponent. Tables that share deals count in full, although
+        they vary less.
         """
         each, number = self._of_bot[one][0]
         won, lost = each.totals[number], each.totals[1 - number]
@@ -236,7 +238,7 @@ class Evidence:
         return won / weight, drawn / weight, lost / weight
 
     def sure(self, factors: Mapping[str, float], goal: float = 0.0) -> float:
-        """Return the probability (0 to 1) that such a sum of means is above a goal in the long run."""
+        """Return the probability (0 to 1) that a sum of means (see `lead`) is above a goal in the long run."""
         lead = self.lead(factors)
         scale = sum([each.units for each in self.meetings]) / sum([each.size for each in self.meetings])
         whole = lead.units + IMAGINARY
@@ -252,12 +254,12 @@ class Evidence:
         return self.sure({one: 1.0, other: -1.0}) if one in self._of_bot and other in self._of_bot else None
 
     def among(self, bots: Iterable[str]) -> "Evidence":
-        """Return the evidence of the meetings of all these bots."""
+        """Return the evidence of the meetings in which all of these bots take part."""
         who = {*bots}
         return Evidence([meeting for meeting in self.meetings if who.issubset(meeting.bots)], (self.unit, self.effect))
 
     def interval(self, bot: str) -> Interval | None:
-        """Return the 95 % interval of a bot's mean; None if its units do not show one yet."""
+        """Return the 95 % interval of a bot's mean; None if its units are too few, too skewed, or all equal."""
         value, variance, freedom, skewness, units = self.lead({bot: 1.0})
         if units < 2 or not variance or self.is_too_skewed:
             return None
@@ -265,7 +267,7 @@ class Evidence:
         return Interval(value - error * bent(quantile, skewness), value - error * bent(-quantile, skewness))
 
     def interval_of_share(self, bot: str) -> Interval:
-        """Return the 95 % interval of a bot's mean if each result is 0 or 1, or a part of 1: Wilson's."""
+        """Return the 95 % interval of a bot's mean by Wilson's formula, if each result is 0 to 1."""
         value, variance, _, _, units = self.lead({bot: 1.0})
         if variance and 0 < value < 1:
             units = value * (1 - value) / variance
@@ -290,7 +292,7 @@ def _spread(meeting: Meeting) -> float:
 
 
 def _all_products(meeting: Meeting) -> float:
-    """Return the sum over units of the squared sum of all bots."""
+    """Return the sum over units of the squared sum of the results of all bots."""
     if meeting.products:
         return math.fsum(map(math.fsum, meeting.products))
     return math.fsum(math.fsum(unit) ** 2 for unit in zip(*meeting.values, strict=True))

@@ -1,7 +1,7 @@
 """The rankings that `rank_by` can name: the value of each bot, with its 95 % interval.
 
-The table RANKINGS below says what each of them is. Their input, and the independent units in it, is in units.py;
-`elo` is computed in strength.py, `runoff` in runoff.py.
+The table RANKINGS below describes each ranking. units.py defines their input and the independent units in it;
+strength.py computes `elo`, and runoff.py `runoff`.
 
 Bots are ranked by a rate, not by a sum, because all tables of a round robin count equally: a bot must not be ahead only
 because it has played more tables so far. When all bots have played the same number of tables, the order is the same.
@@ -37,14 +37,14 @@ class Estimate(NamedTuple):
 
     @property
     def bound(self) -> str:
-        """Return "≥" or "≤" if only a bound is known."""
+        """Return "≥" or "≤" if only a bound of the value is known, otherwise ""."""
         if self.value is not None:
             return ""
         return "≥" if self.low is not None else "≤" if self.high is not None else ""
 
     @property
     def figure(self) -> float | None:
-        """Return the value, or the bound."""
+        """Return the value, or the bound if only that is known; None if neither is known."""
         return self.value if self.value is not None else self.low if self.low is not None else self.high
 
     @property
@@ -67,7 +67,7 @@ class Ranking:
     needs: frozenset[Fact] = frozenset()  # what the results of a stage must have
     compare: Callable[[Results], Sure] | None = None  # None: no probabilities are computed for the order
     then: tuple[str, ...] = ()  # the rankings that break ties if `rank_by` has only one word
-    points: bool = False  # whether values are counted by the games themselves; they are the points of a row
+    points: bool = False  # whether the values are scores of the games; then they are the points of a row
     percent: bool = False  # whether values are shares, printed in per cent
     decimals: int | None = None  # of values that are not shares; None: chosen by their size
     counted: str = ""  # the title of the column of games won, next to the rate; empty if wins do not rank
@@ -75,22 +75,22 @@ class Ranking:
     phrase: str = "with {} by {title}"  # the words of a sentence about the value of the first bot
     lead: str = ""  # another ranking, whose value a sentence prints instead
     of_sums: Callable[[Sums, Sampling], float] | None = None  # the value of a bot, if it follows from its sums
-    quick: Callable[[Results], Mapping[str, Any]] | None = None  # sort keys of the bots, if intervals take long
+    quick: Callable[[Results], Mapping[str, Any]] | None = None  # the sort keys of the bots, if intervals take long
     in_row: bool = (
         False  # whether a row has the values already, as wins, rate or score; if not, they get keys of their own
     )
 
     @property
     def has_keys(self) -> bool:
-        """Whether `keys` does not compute intervals, which take long."""
+        """Whether `keys` returns without computing intervals, which take long."""
         return self.quick is not None or not self.interval
 
     def title_with(self, unit: str) -> str:
-        """Return the title of its column: with the unit of the game's scores if the values are these."""
+        """Return the title of the ranking's column, with the unit of the game's scores if the values are scores."""
         return f"{self.title} ({unit})" if self.points and unit else self.title
 
     def keys(self, results: Results) -> Mapping[str, Any]:
-        """Return the sort key of each bot; greater is better."""
+        """Return the sort key of each bot, by bot; greater is better."""
         if self.quick:
             return self.quick(results)
         return {bot: estimate.merit for bot, estimate in self.estimates(results).items()}
@@ -111,7 +111,7 @@ class Ranking:
         return f"{estimate.bound} {shown}".lstrip()
 
     def half_width(self, estimate: Estimate, decimals: int | None = None) -> str:
-        """Return half the width of an interval as text."""
+        """Return half the width of an interval as text; "–" if there is no interval."""
         if estimate.low is None or estimate.high is None:
             return NO_VALUE
         decimals = self.decimals_of([estimate]) if decimals is None else decimals
@@ -140,7 +140,7 @@ def _sum(sums: Sums, _sampling: Sampling) -> float:
 
 
 def _mean(sums: Sums, sampling: Sampling) -> float:
-    """Return the mean score of a table, or of a fixture if these are the units: in a tourney, that at its end."""
+    """Return the mean score per table, or per fixture if fixtures are the units; for a tourney, its final scores count."""
     if not sampling.by_fixture:
         return sums.score / sums.tables
     return (sums.finals if sampling.unit == "tourney" else sums.score) / sums.fixtures
@@ -150,7 +150,7 @@ def _mean(sums: Sums, sampling: Sampling) -> float:
 
 
 def _rates(results: Results) -> dict[str, Estimate]:
-    """Return the share of tables that each bot won, or of games in which it advanced."""
+    """Return the share of tables that each bot won, or of games in which it advanced, by bot."""
     found = {}
     for bot, sums in results.sums.items():
         # A single game does not show how much luck there is.
@@ -164,7 +164,7 @@ def _sums(results: Results) -> dict[str, Estimate]:
 
 
 def _wins(results: Results) -> dict[str, Estimate]:
-    """Return the number of tables that each bot won."""
+    """Return the number of tables that each bot won, by bot."""
     return {bot: _times(rate, results.sums[bot]) for bot, rate in _rates(results).items()}
 
 
@@ -175,7 +175,7 @@ def _times(rate: Estimate, sums: Sums) -> Estimate:
 
 
 def _means(results: Results) -> dict[str, Estimate]:
-    """Return the mean score of each bot over independent units."""
+    """Return the mean score of each bot over independent units, by bot."""
     return {
         bot: Estimate(_mean(sums, results.sampling), *(results.scores.interval(bot) or ()))
         for bot, sums in results.sums.items()
@@ -187,7 +187,7 @@ def _elo(results: Results) -> dict[str, Estimate]:
 
 
 def elo_of(rated: Ratings) -> dict[str, Estimate]:
-    """Return the Elo of each bot; only a bound for a bot that was first, or last, at all its tables."""
+    """Return the Elo of each bot, by bot; only a bound for a bot that was first, or last, at all its tables."""
     found = {}
     for bot, (points, error) in rated.elo.items():
         best, worst = bot in rated.best, bot in rated.worst
@@ -209,12 +209,12 @@ def _compare_outlasted(results: Results) -> Sure:
 
 
 def _sets(results: Results) -> dict[str, Estimate]:
-    """Return the points of each bot over all rounds."""
+    """Return the points of each bot over all rounds, by bot."""
     return {bot: Estimate(points) for bot, points in _set_points(results.rounds).items() if bot in results.bots}
 
 
 def _buchholz(results: Results) -> dict[str, Estimate]:
-    """Return the sum of the points of each bot's opponents; a bye counts as an opponent with the bot's own points."""
+    """Return the sum of the points of each bot's opponents, by bot; a bye is an opponent with the points of the bot."""
     points, sums = _set_points(results.rounds), dict.fromkeys(results.bots, 0.0)
     for number in results.rounds:
         met = [pair for each in number.sets for pair in (each.bots, each.bots[::-1])]
@@ -236,7 +236,7 @@ def _set_points(rounds: Sequence[PairedRound]) -> dict[str, float]:
 
 
 def _compare_wins(results: Results) -> Sure:
-    """Compare two bots by their wins, or by the games in which they advanced."""
+    """Return the function that compares two bots by their wins, or by the games in which they advanced."""
     return _compare(results, results.wins)
 
 
@@ -245,7 +245,11 @@ def _compare_scores(results: Results) -> Sure:
 
 
 def _compare(results: Results, evidence: Evidence) -> Sure:
-    """Compare two bots by all their results, or where fixtures have different opponents, by those of fixtures of both."""
+    """Return the function that compares two bots by all their results.
+
+    If fixtures have different opponents (`sampling.compare` is "shared"), only the fixtures that both bots played
+    count.
+    """
     if results.sampling.compare == "shared":
         return cache(lambda one, other: evidence.among((one, other)).sure_ahead(one, other))
     return cache(evidence.sure_ahead)
@@ -376,9 +380,10 @@ RANKINGS: Mapping[str, Ranking] = {
 
 
 class OwnRanking(str):
-    """A word in `rank_by` for a ranking of an organiser's own code, which it carries. A copy or a pickle is the plain word.
+    """A word in `rank_by` for a ranking of the organiser's code, with the ranking as an attribute.
 
-    No table of the process knows these words: two tournaments in one process can use the same word for different code.
+    A copy or a pickle is the plain word. No global table has these words: two tournaments in one process can use the
+    same word for different code.
     """
 
     __slots__ = ("ranking",)
@@ -386,7 +391,7 @@ class OwnRanking(str):
 
     @classmethod
     def of(cls, ranking: Ranking) -> "OwnRanking":
-        """Return the word of a ranking."""
+        """Return the name of a ranking as a word that has the ranking as an attribute."""
         word = cls(ranking.name)
         word.ranking = ranking
         return word
@@ -396,14 +401,15 @@ class OwnRanking(str):
 
 
 def ranking_of(word: str) -> Ranking:
-    """Return the ranking of a word in `rank_by`."""
+    """Return the ranking of a word in `rank_by`. Raise KeyError for an unknown word."""
     return word.ranking if isinstance(word, OwnRanking) else RANKINGS[word]
 
 
 def words_of(rank_by: Sequence[str], *, won: bool) -> tuple[str, ...]:
     """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names none is ranked by its win rate if any tables have been `won`, otherwise by its scores.
+    A stage that names none is ranked by its win rate if any tables have been `won`, otherwise by its scores. If none of
+    the rankings counts points, "score" is the last one.
     """
     words = tuple(rank_by) or ("win_rate" if won else "score",)
     words += ranking_of(words[0]).then if len(words) == 1 else ()

@@ -67,7 +67,7 @@ class PairedRound(NamedTuple):
 
 
 class Fact(Enum):
-    """Something that the results of a kind of stage have, in words. Rankings need some of them."""
+    """A property of the results of a kind of stage, in words. A ranking can need some of these properties."""
 
     TWO_SEATS = "two bots at every table"
     WINNERS = "tables with winners"

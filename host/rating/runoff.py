@@ -1,8 +1,8 @@
 """Instant run-off: each table is a ballot that orders its bots, and the bot with the fewest first places is eliminated.
 
-A ballot counts for the best of its bots that are left; if several are equal there, each gets the same part of it. A ballot
-whose bots have all been eliminated no longer counts. Bots that have equally many first places, and no other has fewer, are
-eliminated together: they share a place. No lot is drawn.
+A ballot counts for the best of its bots that are left; if several are equally good, each gets the same part of it. A
+ballot whose bots have all been eliminated no longer counts. All bots that have the fewest first places are eliminated
+together: they share a place. No lot is drawn.
 
 The intervals are bootstrapped over the ballots: each order of bots occurs in a resample as often as a Poisson variable
 whose mean is the number of ballots with this order. Ballots of tables that repeat others are drawn together.
@@ -19,12 +19,12 @@ from host.rating.strength import TableOrder
 RESAMPLES = 200
 OUTSIDE = RESAMPLES // 40  # resamples below, and above, the 95 % interval
 RUNOFF_SEED = 2026
-MANY = 30  # ballots; from here on the normal distribution stands for Poisson's
+MANY = 30  # ballots; from this number on the normal distribution stands for Poisson's
 COUNT_DIGITS = 9  # of a number of first places: parts of ballots are equal although they were added in another order
 
 
 class Outlasted(NamedTuple):
-    """How many bots a bot has outlasted, and the 95 % interval."""
+    """The number of bots that a bot has outlasted, and its 95 % interval."""
 
     value: int
     low: int
@@ -32,7 +32,10 @@ class Outlasted(NamedTuple):
 
 
 class RunOff:
-    """The instant run-off of ballots, and of resamples of them."""
+    """The instant run-off of ballots, and of resamples of them.
+
+    `ballots` has the number of ballots of each order; `evidence`, the number of independent ones, for the resamples.
+    """
 
     def __init__(
         self,
@@ -52,23 +55,23 @@ class RunOff:
         ]
 
     def _some(self, draw: Random, order: TableOrder) -> float:
-        """Return how many ballots of a resample have an order."""
+        """Return the number of ballots with an order in a new resample."""
         together = self._ballots[order] / self._drawn[order] if self._drawn[order] else 1.0
         return _poisson(draw, self._drawn[order]) * together
 
     def interval(self, bot: str) -> Outlasted:
-        """Return how many bots a bot has outlasted, with the interval of the resamples."""
+        """Return the number of bots that a bot has outlasted, with the 95 % interval from the resamples."""
         value, found = self.outlasted[bot], sorted(each[bot] for each in self._resampled)
         return Outlasted(value, min(value, found[OUTSIDE]), max(value, found[-1 - OUTSIDE]))
 
     def sure_ahead(self, one: str, other: str) -> float | None:
-        """Return the share of the resamples in which one bot outlasts another. A tie counts half."""
+        """Return the share (0 to 1) of the resamples in which one bot outlasts another. A tie counts half."""
         ahead = sum((each[one] > each[other]) + (each[one] == each[other]) / 2 for each in self._resampled)
         return ahead / RESAMPLES
 
 
 def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[str, int]:
-    """Return how many bots were eliminated before each bot."""
+    """Return the number of bots that were eliminated before each bot, by bot."""
     left, found = set(bots), dict[str, int]()
     total, firsts = len(left), dict.fromkeys(left, 0.0)
     ballots_of = {bot: dict[TableOrder, None]() for bot in left}  # those that count for it
@@ -93,7 +96,7 @@ def outlasted(ballots: Mapping[TableOrder, float], bots: Iterable[str]) -> dict[
 
 
 def _poisson(draw: Random, mean: float) -> int:
-    """Return a number with Poisson's distribution."""
+    """Return a random number with Poisson's distribution and this mean."""
     if mean >= MANY:
         return max(0, round(draw.gauss(mean, sqrt(mean))))
     count, product, limit = 0, draw.random(), exp(-mean)

@@ -1,8 +1,8 @@
 """Statistics: quantiles, Wilson's interval, Elo, the stopping of a comparison, and the words for a certainty.
 
-What results say about a value is in evidence.py. Grades follow from the binomial test. Comparisons stop by Wald's
-sequential test (1945) in its generalised form from computer chess (Van den Bergh, "A practical introduction to the GSPRT").
-Equal inputs give equal results on every machine.
+evidence.py computes intervals and certainties of values from results. Grades follow from the binomial test. Comparisons
+stop by Wald's sequential test (1945) in its generalised form from computer chess (Van den Bergh, "A practical
+introduction to the GSPRT"). Equal inputs give equal results on every machine.
 """
 
 import math
@@ -15,13 +15,13 @@ CONFIDENCE = 0.95  # of every interval
 MIN_CERTAINTY = 0.985
 """An order with a lower probability is not certain. Few pairs of equal bots reach it (benchmarks/aa.py)."""
 MAX_FRACTION_STEPS = 20_000  # of a continued fraction; it takes about the square root of the number of trials
-MOST_FREEDOM = 10_000  # degrees of freedom from which on Student's t is the normal distribution
+MOST_FREEDOM = 10_000  # degrees of freedom above which the normal distribution stands for Student's t
 ALPHA = 0.05  # error probability of a sequential test, for each hypothesis, unless another one is asked for
 ELO = 400 / math.log(10)  # Elo points in one unit of log odds
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
-LEAST = 1e-12  # what is divided by where the result would otherwise have no bound
+LEAST = 1e-12  # smallest divisor, where the result would otherwise have no bound
 
 
 class Interval(NamedTuple):
@@ -58,7 +58,7 @@ def beta(a: float, b: float, x: float) -> float:
 
 
 def student(ratio: float, freedom: float) -> float:
-    """Return P(T <= ratio) of Student's t."""
+    """Return P(T <= ratio) of Student's t with these degrees of freedom."""
     if freedom > MOST_FREEDOM:
         return NORMAL.cdf(ratio)
     tail = beta(freedom / 2, 0.5, freedom / (freedom + ratio**2)) / 2
@@ -67,7 +67,7 @@ def student(ratio: float, freedom: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(freedom: float) -> float:
-    """Return the quantile of Student's t for a two-sided interval, by bisection."""
+    """Return the quantile of Student's t for a two-sided 95 % interval, by bisection."""
     if freedom > MOST_FREEDOM:
         return Z
     low, high = 0.0, 20.0
@@ -78,7 +78,7 @@ def student_quantile(freedom: float) -> float:
 
 
 def straightened(ratio: float, skewness: float) -> float:
-    """Return a value in standard errors as one of a symmetric distribution: Hall's transformation."""
+    """Return a skewed value, in standard errors, transformed to a symmetric distribution (Hall's transformation)."""
     return ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / 6
 
 
@@ -126,8 +126,8 @@ def sure_at_least(won: float, drawn: float, lost: float, share: float) -> float:
 
     One minus the p-value of the exact binomial test: a bot that wins just this share in the long run reaches a certainty
     of 95 % in at most one of 20 runs. For a share of one half draws are left out (the sign test), which is exact for any
-    number of draws. For any other share two draws count as a win and a loss, and an odd draw as a loss; draws then only
-    make that rarer (tests/formats/test_gauntlet.py).
+    number of draws. For any other share two draws count as a win and a loss, and an odd draw as a loss. Draws then only
+    make such errors rarer (tests/formats/test_gauntlet.py).
     """
     if share == 0.5:
         return 1 - binomial_tail(math.floor(won), math.ceil(won + lost), 0.5)
@@ -152,11 +152,11 @@ class Elo(NamedTuple):
 
 
 def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
-    """Return the Elo difference of two bots from the points of one of them at their tables (0 to 1, and how often).
+    """Return the Elo lead of a bot over another one. `points` has the bot's points (0 to 1) and their number of tables.
 
-    The inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)). If a bot
-    won or lost every table, one more draw is added, because its difference would be infinite. If all points are equal and
-    between 0 and 1, half a win and half a loss are added, because their variance would be 0.
+    It is the inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)).
+    If a bot won or lost every table, one more draw is added, because its difference would be infinite. If all points
+    are equal and between 0 and 1, half a win and half a loss are added, because their variance would be 0.
     """
     seen = {value for value, times in points if times}
     if len(seen) < 2:
@@ -172,7 +172,10 @@ def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
 
 
 class Verdict(NamedTuple):
-    """The state of a sequential test. It continues while low < llr < high; `accepted` is "H0", "H1", or empty until then."""
+    """State of a sequential test. It continues while low < llr < high.
+
+    `llr` is the logarithm of the likelihood ratio. `accepted` is "H0" or "H1" if the test has ended, otherwise empty.
+    """
 
     llr: float
     low: float
@@ -181,16 +184,17 @@ class Verdict(NamedTuple):
 
 
 def sure_of_mean(ours: Sequence[float], theirs: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the probability (0 to 1) that our mean is above theirs. `errors` are the standard errors of all values.
+    """Return the probability (0 to 1) that the mean of `ours` is above the mean of `theirs`, equally many values.
 
-    The values are independent, so the variance of each mean is the sum of theirs divided by their squared number.
+    `errors` are the standard errors of all these values. The values are independent, so the variance of each mean is
+    the sum of the variances of its values, divided by their squared number.
     """
     lead, error = sum(ours) / len(ours) - sum(theirs) / len(theirs), math.hypot(*errors) / len(ours)
     return NORMAL.cdf(lead / error) if error else 0.5 if not lead else float(lead > 0)
 
 
 def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
-    """Return the state of a test of "stronger by the first bound, in Elo" (H0) against "by the second" (H1).
+    """Return the state of a test of "stronger by the first bound" (H0) against "by the second bound" (H1), both in Elo.
 
     Wald's sequential probability ratio test with alpha = beta = 0.05. It uses the ratio of the two maximum likelihoods
     of the results (win 1, draw ½, loss 0), given that their mean is the score that the Elo implies. Without draws this
@@ -200,10 +204,10 @@ def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float
 
 
 def sequential_points(points: Mapping[float, float], bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
-    """Return the state of the same test for points (0 to 1, and how often), for example the mean points of a mirrored deal.
+    """Return the state of the test of `sequential`, from the number of results by their points (0 to 1).
 
-    The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical introduction to the
-    GSPRT", 2020: the pentanomial model).
+    A result is for example a mirrored deal, with its mean points. The tables of a deal depend on each other, so the
+    deal is one result (Van den Bergh, "A practical introduction to the GSPRT", 2020: the pentanomial model).
     """
     # A result that has not occurred yet is still possible.
     seen = [(value, points.get(value) or 0.001) for value in sorted({0.0, 0.5, 1.0, *points})]
@@ -219,7 +223,7 @@ def sequential_mean(
     error: float = ALPHA,
     skewness: float = 0.0,
 ) -> Verdict:
-    """Return the state of the same test if there are no wins, from a bot's lead in chips at each table.
+    """Return the state of the test of `sequential` in a game without winners, from the mean lead in chips at a table.
 
     The bounds are normalised Elo: the mean in standard deviations, times 800 / ln 10. For won and lost tables this equals
     Elo. The test uses the ratio of the two maximum likelihoods of normal values with a given mean in deviations (Van den
@@ -235,7 +239,7 @@ def sequential_mean(
 
 
 def _verdict(llr: float, error: float) -> Verdict:
-    """Return what the logarithm of a ratio of likelihoods says if each of the two errors may have this probability."""
+    """Return the verdict for a log-likelihood ratio, if each of the two errors may have this probability."""
     low, high = math.log(error / (1 - error)), math.log((1 - error) / error)
     if llr >= high:
         return Verdict(llr, low, high, "H1")
@@ -243,7 +247,7 @@ def _verdict(llr: float, error: float) -> Verdict:
 
 
 def tables_left(verdict: Verdict, tables: int) -> int | None:
-    """Return how many more tables a test takes if results stay the same; None if it is decided or shows no trend."""
+    """Return the number of tables that a test still needs at the present rate; None if it is decided or has no trend."""
     if verdict.accepted or not tables or not verdict.llr:
         return None
     goal = verdict.high if verdict.llr > 0 else verdict.low
@@ -251,7 +255,7 @@ def tables_left(verdict: Verdict, tables: int) -> int | None:
 
 
 def _score(elo: float) -> float:
-    """Return the expected score for a lead in Elo."""
+    """Return the expected score (0 to 1) for a lead in Elo."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
@@ -275,8 +279,8 @@ def needed(sure: float, played: int) -> int | None:
     """Return how many units would make an order certain that has probability `sure` after `played` units.
 
     Only two digits are significant. The lead is assumed to stay the same, so its z-score grows with the square root of
-    the units. None if more than a hundred times as many units were needed: the two are almost equal, or too little has
-    been played.
+    the units. None if more than a hundred times as many units would be needed: the two bots are almost equal, or too
+    few units have been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
     times = (NORMAL.inv_cdf(MIN_CERTAINTY) / z) ** 2 if z > 0 else math.inf

@@ -5,10 +5,11 @@ with probability a / (sum of the strengths of those left). With two bots this is
 P(A beats B) = a / (a + b). Equal bots share their places: each order of them counts the same part of a table, so a draw
 of two is half a win for both.
 
-Strengths have maximum likelihood, by Newman's iteration ("Efficient computation of rankings from pairwise comparisons",
-2023), which takes far fewer steps than Zermelo's or Hunter's, and of many bots by Newton's method (`strength_of_many`).
-Errors come from the Fisher information. Strengths are not finite if one part of the bots has never ended before the rest
-(Ford 1957). Then a weak prior makes them finite: one more drawn table for each bot, against a bot of average strength.
+The strengths are those of maximum likelihood. Newman's iteration ("Efficient computation of rankings from pairwise
+comparisons", 2023) computes them; it takes far fewer steps than Zermelo's or Hunter's. For many bots it is Newton's
+method (`strength_of_many`). Errors come from the Fisher information. Strengths are not finite if one part of the bots
+has never ended before the other part (Ford 1957). Then a weak prior makes them finite: one more drawn table for each
+bot, against a bot of average strength.
 """
 
 import math
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from host.rating.strength_of_many import LargeField
 
 PRECISION = 1e-5
-"""Of a strength without its error, as a part of it: 0.002 Elo in the last step."""
+"""Relative precision of strengths that are computed without errors: the last step changes them by at most 0.002 Elo."""
 
 FEW = 100
 """Most bots for which Newman's iteration and plain sums are fast enough. Their figures are the same on every machine, to
@@ -58,9 +59,9 @@ class Ratings(NamedTuple):
 
 
 def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, float] | None = None) -> Ratings:
-    """Return the strength of every bot above the mean of all, from how often each order has occurred.
+    """Return the strengths of all bots. `orders` has the number of tables that ended in each order.
 
-    The errors follow from `evidence`, if it is given: the same orders, where tables that repeat others count as fewer.
+    If `evidence` is given, the errors follow from it: the same orders, where tables that repeat others count as fewer.
     """
     number, choices = choices_of(orders)
     anchor = choices.anchor()
@@ -71,11 +72,11 @@ def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, fl
 
 
 def weighted_ratings(orders: Mapping[TableOrder, float], noise: Mapping[TableOrder, float]) -> Ratings:
-    """Return the strength of every bot from tables that have weights: the sum of the weights of each order.
+    """Return the strengths of all bots from tables with weights. `orders` has the sum of the weights of each order.
 
-    A weight w makes a table count more, and not say more. The covariances are therefore inv(H) J inv(H) (Huber 1967): H is
-    the information of the weights, and J that of `noise`, the sum of w² · (tables that count as one, because tables repeat
-    others) of each order.
+    A weight w makes a table count more, but tells no more. The covariances are therefore inv(H) J inv(H) (Huber 1967):
+    H is the information of the weights, and J the information of `noise`. `noise` has for each order the sum of w² ·
+    (number of tables that count as one, because tables repeat others).
     """
     number, choices = choices_of(orders)
     anchor = choices.anchor()
@@ -123,7 +124,7 @@ def quick_strengths(orders: Mapping[TableOrder, float]) -> dict[str, Strength]:
 
 
 def choices_of(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], "_Choices"]:
-    """Return the number of each bot, and the choices that the orders consist of."""
+    """Return the index of each bot, by bot, and the choices of which the orders consist."""
     bots = sorted({*chain.from_iterable(chain.from_iterable(orders))})
     number = {bot: nth for nth, bot in enumerate(bots)}
     choices = _Choices(len(bots))
@@ -136,14 +137,14 @@ def choices_of(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], "_Ch
 
 
 def _points(strength: Sequence[float]) -> list[float]:
-    """Return strengths in Elo above their mean."""
+    """Return strengths in Elo above their mean, in the same order."""
     logs = [math.log(worth) for worth in strength]
     mean = math.fsum(logs) / max(1, len(logs))
     return [ELO * (log - mean) for log in logs]
 
 
 class _Choices:
-    """The choices that orders consist of: how often the next bot was one of a set, and how often each bot was chosen."""
+    """The choices of which orders consist: how often the next bot came from each set, and how often it was each bot."""
 
     def __init__(self, bots: int) -> None:
         self._sets: dict[tuple[int, ...], float] = {}
@@ -153,7 +154,10 @@ class _Choices:
         ]  # the bots that each bot has ended before, or equal to
 
     def add_win(self, one: int, other: int, times: float) -> None:
-        """Add a number of tables of two that one bot won: as `add`, in a third of the time, because most orders are wins."""
+        """Add a number of tables of two bots that bot `one` won.
+
+        It does the same as `add` in a third of the time, because most orders are such wins.
+        """
         both = (one, other) if one < other else (other, one)
         self._sets[both] = self._sets.get(both, 0.0) + times
         chosen = self._chosen[one]
@@ -161,7 +165,7 @@ class _Choices:
         self.above[one].add(other)
 
     def add(self, order: Sequence[Sequence[int]], times: float) -> None:
-        """Add a number of tables that ended in this order. Average over all orders of equal bots."""
+        """Add a number of tables that ended in this order. The average over all orders of equal bots counts."""
         left = [bot for equal in order for bot in equal]
         for equal in order:
             worse = left[len(equal) :]
@@ -186,15 +190,18 @@ class _Choices:
         return not self.above or _reached(self.above) == _reached(below) == len(self.above)
 
     def anchor(self) -> float:
-        """Return how many draws of each bot with one of strength 1 make all strengths finite."""
+        """Return the number of draws of each bot with a bot of strength 1 that makes all strengths finite: 0 or 1."""
         return 0.0 if self.connected() else 1.0
 
     def beaten(self) -> set[int]:
-        """Return the bots that some bot has ended before, or equal to."""
+        """Return the bots that ended behind another bot, or equal to it, at one table or more."""
         return {other for above in self.above for other in above}
 
     def most_likely(self, anchor: float, precision: float = 1e-12) -> list[float]:
-        """Return the maximum-likelihood strengths; the last step changes each of them by less than `precision` of it."""
+        """Return the maximum-likelihood strengths, by index of the bot. `precision` is their relative precision.
+
+        The last step changes no strength by more than this part of it.
+        """
         size = len(self._chosen)
         sets_of = [self._sets_of(bot, sets) for bot, sets in enumerate(self._by_bot())]
         strength = [1.0] * size + [0.0]  # the last one pads the columns of sets of different sizes
@@ -234,7 +241,7 @@ class _Choices:
         return field.inverse_root(strength) if field else inverse_root(self.information(strength, anchor))
 
     def _large_field(self, anchor: float) -> "LargeField | None":
-        """Return the model of many bots; None for few."""
+        """Return the model for linear algebra if there are more than FEW bots; otherwise None."""
         return None if len(self._chosen) <= FEW else self.large_field(anchor)
 
     def large_field(self, anchor: float) -> "LargeField":
@@ -244,7 +251,7 @@ class _Choices:
         return LargeField(self._sets, [math.fsum(each.values()) for each in self._chosen], anchor)
 
     def _by_bot(self) -> list[list[tuple[int, ...]]]:
-        """Return the sets of each bot."""
+        """Return the sets in which each bot is, by index of the bot."""
         found: list[list[tuple[int, ...]]] = [[] for _ in self._chosen]
         for these in self._sets:
             for bot in these:
@@ -252,7 +259,10 @@ class _Choices:
         return found
 
     def _sets_of(self, bot: int, sets: Sequence[tuple[int, ...]]) -> tuple[list[float], list[float], list[list[int]]]:
-        """Return how often a bot was chosen from each of its sets, how often not, and their other bots in columns."""
+        """Return how often a bot was chosen from each of its sets, how often not, and the other bots of the sets.
+
+        The other bots are in columns: each column has one bot of every set.
+        """
         chosen = [self._chosen[bot].get(these, 0.0) for these in sets]
         passed = [self._sets[these] - times for these, times in zip(sets, chosen, strict=True)]
         others = [[other for other in these if other != bot] for these in sets]
@@ -276,7 +286,7 @@ class _Choices:
 
 
 def _reached(edges: Sequence[Iterable[int]]) -> int:
-    """Return how many bots a chain of edges reaches from the first bot."""
+    """Return the number of bots that chains of edges reach from the first bot, the first bot included."""
     seen, new = {0}, [0]
     while new:
         found = [other for other in edges[new.pop()] if other not in seen]
@@ -286,7 +296,7 @@ def _reached(edges: Sequence[Iterable[int]]) -> int:
 
 
 def _errors_from_mean(roots: Sequence[Sequence[float]], variances: Sequence[float]) -> list[float]:
-    """Return the standard error of each log strength above the mean of all."""
+    """Return the standard error of the difference of each log strength from their mean."""
     size = len(roots)
     # The sums of the rows of C = inv(L)' inv(L) are C·1 = inv(L)' (inv(L)·1).
     sums = [0.0] * size

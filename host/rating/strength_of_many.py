@@ -22,10 +22,13 @@ FloatArray = NDArray[np.float64]
 
 
 class LargeField:
-    """How often bots were chosen from sets of bots."""
+    """The choices of the model (see strength.py) for many bots: how often bots were chosen from sets of bots."""
 
     def __init__(self, sets: Mapping[tuple[int, ...], float], chosen: Sequence[float], anchor: float) -> None:
-        """`chosen` is how often each bot was chosen; `anchor`, its number of draws with a bot of strength 1."""
+        """`sets` has the number of choices from each set. `chosen` is how often each bot was chosen.
+
+        `anchor` is the number of draws of each bot with a bot of strength 1.
+        """
         self._size, self._anchor, self._chosen = len(chosen), anchor, np.array(chosen)
         self._times = np.array([*sets.values()])
         # The bots of the sets in columns. A bot of strength 0 fills up smaller sets.
@@ -34,7 +37,7 @@ class LargeField:
     def most_likely(self, near: Sequence[float] = ()) -> list[float] | None:
         """Return the maximum-likelihood strengths by Newton's method; None if it does not converge.
 
-        Strengths that are `near` save steps.
+        The iteration starts with the strengths `near`, if given. Good ones save steps.
         """
         logs = np.log(np.array(near)) if near else np.zeros(self._size)
         for _ in range(MAX_STEPS):
@@ -53,7 +56,7 @@ class LargeField:
         return None
 
     def _gradient(self, strength: FloatArray) -> FloatArray:
-        """Return the gradient of the log-likelihood by the log strengths."""
+        """Return the gradient of the log-likelihood with respect to the log strengths."""
         worth = np.append(strength, 0.0)[self._columns]
         expected = np.bincount(
             self._columns.ravel(), (worth * (self._times / worth.sum(axis=0))).ravel(), self._size + 1
@@ -76,11 +79,14 @@ class LargeField:
         return found + np.diag(alone) + (0.0 if self._anchor else 1 / self._size)
 
     def inverse_root(self, strength: Sequence[float]) -> list[list[float]]:
-        """Return what `strength.inverse_root` returns for the information at these strengths."""
+        """Return the result of `strength.inverse_root` for the information at these strengths."""
         return _inverse_root(self.information(np.array(strength)))
 
     def sandwich_root(self, noisy: "LargeField", strength: Sequence[float]) -> list[list[float]]:
-        """Return `inverse_root` of the matrix H inv(J) H; J is the information of another field of the same bots."""
+        """Return `inverse_root` of the matrix H inv(J) H: H is the information of this field, J of a `noisy` field.
+
+        Both fields have the same bots.
+        """
         own, other = self.information(np.array(strength)), noisy.information(np.array(strength))
         return _inverse_root(own @ np.linalg.solve(other, own))
 

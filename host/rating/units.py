@@ -1,6 +1,7 @@
 """The input of a ranking: records as their stage counts them, and the evidence in them (evidence.py).
 
-Tables that share a deal (`mirror`) are one unit. If the units of a stage are whole fixtures, those that share a deal are.
+Tables that share a deal (`mirror`) are one unit. If the units of a stage are whole fixtures, fixtures that share a deal
+are one unit.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -38,7 +39,7 @@ class Results:
 
     @cached_property
     def sums(self) -> Mapping[str, Sums]:
-        """The sums of the results of each bot."""
+        """Return the sums of the results of each bot, by bot."""
         return {bot: reduce(Sums.plus, self.of(bot), Sums()) for bot in self.bots}
 
     @cached_property
@@ -47,7 +48,7 @@ class Results:
 
     @cached_property
     def _met(self) -> Sequence[Sequence[Record]]:
-        """The records of each set of bots."""
+        """Return the records of each set of bots that have played tables, one list for each set."""
         played = (each for each in self.records if any(result.tables for result in each.results.values()))
         return [*grouped((frozenset(record.results), record) for record in played).values()]
 
@@ -58,27 +59,27 @@ class Results:
 
     @cached_property
     def wins(self) -> Evidence:
-        """The evidence about the share of tables won, or of games in which a bot advanced."""
+        """Return the evidence about the share of tables won, or of games in which a bot advanced."""
         return self._evidence("wins")
 
     @cached_property
     def scores(self) -> Evidence:
-        """The evidence about the mean scores."""
+        """Return the evidence about the mean scores."""
         return self._evidence("score")
 
     @cached_property
     def strengths(self) -> Ratings:
-        """The strengths of all bots in Elo, for the values and for the comparisons."""
+        """Return the strengths of all bots in Elo, for the values and for the comparisons."""
         return ratings(orders(self), evidence(self))
 
     @cached_property
     def run_off(self) -> RunOff:
-        """The instant run-off of all tables."""
+        """Return the instant run-off of all tables."""
         return RunOff(orders(self), self.bots, evidence(self))
 
 
 def meeting_of(records: Sequence[Record], what: What) -> Meeting:
-    """Return the sums over the tables, or deals, of fixtures with the same bots."""
+    """Return a meeting, the sums over the tables or mirrored deals of fixtures with the same bots."""
     bots = tuple(sorted(records[0].results))
     sums = [_sums(record, bots, what) for record in records]
     return Meeting(
@@ -104,7 +105,7 @@ def _added(several: Sequence[Products]) -> Products:
 
 
 def _sums(record: Record, bots: Sequence[str], what: What) -> tuple[int, tuple[float, ...], Products, float]:
-    """Return how many units a fixture has, the totals of its bots, the sums of products, and its part of `between`."""
+    """Return the number of units of a fixture, and its part of `totals`, `products` and `between` of a Meeting."""
     results = [record.results[bot] for bot in bots]
     totals = tuple([float(getattr(result, what)) for result in results])
     units = results[0].units or results[0].tables
@@ -124,7 +125,7 @@ def _sums(record: Record, bots: Sequence[str], what: What) -> tuple[int, tuple[f
 
 
 def _of_fixtures(records: Sequence[Record], what: What, sampling: Sampling, mirror: bool) -> Meeting:
-    """Return the meeting of fixtures that are units, or of which as many as there are bots share a deal."""
+    """Return the meeting of fixtures that are units. With `mirror`, the fixtures that share a deal are one unit."""
     bots = tuple(sorted(records[0].results))
     deals = grouped((deal_of(record) if mirror else record.path, record) for record in records)
     values = [
@@ -149,7 +150,7 @@ def _value(what: What, sampling: Sampling, results: Iterable[Result]) -> float:
 
 
 def orders(results: Results) -> dict[TableOrder, float]:
-    """Return how often the bots of a table ended in each order.
+    """Return the number of tables at which the bots ended in each order, by order.
 
     With two bots the wins decide. With more bots the scores decide: at each table if the records have them, otherwise in
     each fixture, for example a whole tourney.
@@ -158,10 +159,10 @@ def orders(results: Results) -> dict[TableOrder, float]:
 
 
 def evidence(results: Results) -> dict[TableOrder, float]:
-    """Return the same, with each table counted as the independent tables that it is worth.
+    """Return the numbers of `orders`, where a table counts as the number of independent tables that tell equally much.
 
-    The results of two bots vary less than those of tables that are won or lost if some are drawn, or share their deals;
-    they vary more if tables repeat others, or if bots remember what happened in a fixture.
+    Tables of two bots count as more if some are drawn or share their deals: their results vary less than those of
+    tables that are won or lost. They count as fewer if they repeat others, or if bots remember events of a fixture.
     """
     weights = {frozenset(met.bots): met.repeats * results.scores.effect.factor for met in results.scores.meetings}
     return _orders(results, weights | {frozenset(bots): weight for bots, weight in results.wins.weights().items()})
@@ -197,7 +198,7 @@ def _orders(results: Results, weights: Mapping[frozenset[str], float]) -> dict[T
 
 
 def _by_score(scores: Mapping[str, float]) -> TableOrder:
-    """Return bots in the order of their scores; bots with equal scores are equal."""
+    """Return bots in the order of their scores, best first; bots with equal scores form a group."""
     best_first = sorted(scores, key=lambda bot: (-scores[bot], bot))
     return tuple(tuple(equal) for _, equal in groupby(best_first, key=scores.__getitem__))
 
@@ -208,7 +209,7 @@ def _worth(sampling: Sampling, result: Result) -> int:
 
 
 def deal_of(record: Record) -> Hashable:
-    """Identify the deal of a mirrored fixture. As many successive fixtures share a deal as there are bots."""
+    """Return a key of the deal of a mirrored fixture. As many successive fixtures as there are bots share a deal."""
     place = FixtureId.parse(record.path)
     return place.group, ((place.first_table or 1) - 1) // len(record.results)
 
