@@ -109,7 +109,7 @@ async def _diagnose(model: ModelAccess) -> ModelReport:
 
 
 def _cure(status: int, failure: BaseException) -> str:
-    """Return what the organiser can do about a failure; "" if only the failure itself explains it.
+    """Return what the organiser can do about a failure; "" if the text of the failure says it already.
 
     `status` is that of the model's answer; 0 if there is none.
     """

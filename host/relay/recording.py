@@ -227,7 +227,7 @@ class Replay:
         self._attempt = []
 
     async def exchange(self, request: ChatCompletion, _live: Live) -> Answered:
-        """Return the next recorded answer, and note a difference of the request.
+        """Return the next recorded answer. Note a difference if the request is not the recorded one.
 
         Raise Refused if there is no answer.
         """

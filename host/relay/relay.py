@@ -57,7 +57,7 @@ MAX_REASON = 200  # characters of what is wrong with a body
 MAX_REFUSALS = 1000  # in a fixture: to read a request costs the host time
 
 PROBE = [{"role": "user", "content": "Answer with one word."}]
-"""The messages of a small request that croupier sends to a model that has not answered a bot: can it be reached?"""
+"""The messages of a small request: it shows whether a model that has not answered a bot can be reached at all."""
 
 
 class Refused(Exception):
@@ -89,7 +89,7 @@ class Budget(Protocol):
 
 
 class Caller(Protocol):
-    """A bot at play, as the relay needs it: its clock and its budget."""
+    """The part of a bot at play that the relay uses: its clock and its budget."""
 
     model_budget: Budget
     exchanges: "Exchanges | None"
@@ -286,7 +286,8 @@ class Relay:
     async def _answer(self, stream: trio.abc.Stream) -> None:
         """Read the one request of a connection, and answer it.
 
-        Return without an answer if no bot plays, if too many of its requests were refused, or if its question is over.
+        Return without an answer if no bot plays, if too many requests of the bot were refused, or if its question is
+        over.
         """
         caller = self._caller
         if caller is None or caller.model_budget.refusals > MAX_REFUSALS:
@@ -463,7 +464,7 @@ def _use(model: ModelAccess, reply: Reply) -> ModelUse:
         raise Repeatable("the answer is not that of a chat completion") from wrong
     try:
         usage = msgspec.json.decode(answer.usage, type=_Usage)
-    except (msgspec.MsgspecError, RecursionError):  # an answer with a wrong `usage` is as one without it
+    except (msgspec.MsgspecError, RecursionError):  # a wrong `usage` counts as no `usage`
         usage = _Usage()
     if usage == _Usage() and (model.tokens or model.money):
         raise Unusable("the answer does not say how many tokens it has cost")

@@ -1,4 +1,4 @@
-"""Sends one request to the address of a model, and reads the answer. Its size is limited. No redirect is followed."""
+"""Sends one request to the address of a model, and reads an answer of limited size. No redirect is followed."""
 
 import os
 import ssl

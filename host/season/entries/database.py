@@ -165,7 +165,7 @@ def _make(path: Path, schema: Schema, mode: str) -> None:
 
 
 def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
-    """Raise UserError if a file is damaged, is not the database of a season, or has the schema of another croupier."""
+    """Raise UserError if a file is damaged, is not a database of a season, or has the schema of another croupier."""
     with naming(path):
         (found,) = connection.execute("PRAGMA application_id").fetchone()
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
@@ -203,7 +203,10 @@ def writing(path: Path, schema: Schema, mode: str = "WAL") -> Iterator[Database]
 
 @contextlib.contextmanager
 def reading(path: Path, application: int) -> Iterator[Database]:
-    """Open a database for reading; the season process may be writing it. Raise UserError if it does not exist."""
+    """Open a database for reading, while the season process may write to it.
+
+    Raise UserError if it is missing or damaged.
+    """
     if not (path.exists() and path.stat().st_size):
         raise UserError(
             [Problem("E012", str(path), "does not exist", hint="croupier season open  begins the season")], 3
@@ -220,7 +223,10 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a season; the kernel releases it when the process ends. Raise UserError if it is held."""
+    """Hold the lock of a season during the block. Raise UserError if another process holds it.
+
+    The kernel releases the lock when the process ends.
+    """
     lock = path.with_suffix(".lock")
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

@@ -43,7 +43,7 @@ class Submit(msgspec.Struct, frozen=True, tag="submit"):
 
 
 class Activate(msgspec.Struct, frozen=True, tag="activate"):
-    """Let a version play (`active`), or stop it. A version that was taken off the ladder returns to it if it plays."""
+    """Let a version play (`active`), or stop it. To let it play also puts it back on the ladder if it was taken off."""
 
     author: str
     bot: str
@@ -112,7 +112,7 @@ def write_request(inbox: Path, request: Request, upload: Path | None = None) -> 
         _write_durably(unfinished / REQUEST_FILE, msgspec.json.encode(request))
         if upload is not None:
             upload.replace(unfinished / UPLOAD_FILE)
-        name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"  # as late as possible: the season reads requests in this order
+        name = f"{time.time_ns():019d}-{secrets.token_hex(6)}"  # drawn last: the season reads in order of ids
         unfinished.rename(inbox / name)
     except OSError:
         for file in (REQUEST_FILE, UPLOAD_FILE):

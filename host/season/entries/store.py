@@ -217,7 +217,7 @@ class Store:
     def touched(self) -> Touched:
         """Return the authors and submissions that have changed since they were published.
 
-        When the store has been opened, these are all authors and all submissions.
+        Right after the store was opened, these are all authors and all submissions.
         """
         found = self.database.rows("SELECT kind, name FROM touched")
         return Touched(*({name for kind, name in found if kind == which} for which in ("author", "submission")))

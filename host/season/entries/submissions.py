@@ -50,15 +50,15 @@ class _Queued(Generic[W]):
         return self._database.select(self._table, f"WHERE {WITHOUT_VERDICT} ORDER BY at, id")
 
     def waiting(self) -> list[Waiting]:
-        """Return those that wait to be begun, in the order in which they were received."""
+        """Return the submissions or requests that wait to begin, in the order in which they were received."""
         return [
             Waiting(each.id, each.author, each.at, each.attempts) for each in self.open() if each.state == "waiting"
         ]
 
     def begin(self, which: W, now: float) -> None:
-        """Store that a submission or request begins.
+        """Store that the examination of a submission, or the practice of a request, begins.
 
-        One that was interrupted before counts once for its author's limits.
+        If it was interrupted before, both attempts count as one for the author's limits.
         """
         with self._database.transaction():
             known = self.get(which.id)

@@ -21,7 +21,7 @@ class Author(NamedTuple):
 
 
 def new_secret() -> str:
-    """Draw the secret of a link."""
+    """Return a new random secret for a link."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
@@ -139,7 +139,8 @@ class Version(NamedTuple):
     def place(self) -> str:
         """Return the folder of the version, relative to the season's folder.
 
-        The folder is called as the label, so a tournament whose `bots` has it plays the version under its label.
+        The folder has the label as its name. So a tournament whose `bots` has this folder plays the version under its
+        label.
         """
         return f"store/{self.content[:32]}/{self.label}"
 

@@ -224,7 +224,7 @@ def practice_finding(played: Practised) -> Finding:
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
     """Unpack an upload into an empty folder, in a separate process. Cancelling ends the process.
 
-    Return the problems of an archive that cannot be unpacked. Raise UserError (exit code 6) if the disk is full, or if
+    The result has problems if the archive cannot be unpacked. Raise UserError (exit code 6) if the disk is full, or if
     the process was killed by SIGKILL: an archive cannot cause this signal, but a machine that is short of memory does.
     """
     command, target = [sys.executable, "-P", "-m", "host.season.intake.unpack"], Path(request.target)

@@ -98,7 +98,7 @@ class SeasonIntake:
 
     @property
     def desk(self) -> Desk:
-        """Return the store, the terms and the other values with which requests are answered."""
+        """Return the values with which requests are answered: the store, the terms and others."""
         return Desk(self.store, self.folder, self.terms.entry, self._cancel)
 
     def _cancel(self, identity: str) -> None:
@@ -113,7 +113,7 @@ class SeasonIntake:
         return fair_order(some, self.store.submissions.served(), self.held(some, now))
 
     def held(self, waiting: Sequence[Waiting], now: float) -> dict[str, str]:
-        """Return the authors whose limits are used up, with the reason as a sentence, by author."""
+        """Return why an author's submissions are not examined, by author, for the authors whose limits are used up."""
         limits = self.terms.entry.limits
         authors = {each.author for each in waiting}
         found = {author: why_held(Quota(limits, self.store.used(author, now)), now) for author in sorted(authors)}
@@ -135,7 +135,7 @@ class SeasonIntake:
         return "; ".join(words)
 
     async def examine_next(self) -> Submission | Practice | None:
-        """Examine the first waiting submission, or play the first waiting practice, that may begin. Return its result.
+        """Examine the first submission, or play the first practice, that may begin now. Return it with its result.
 
         Return None if none may begin now. Raise UserError if the machine fails: then the submission waits again.
         """
@@ -191,10 +191,7 @@ class SeasonIntake:
     # Submissions.
 
     def _beside_others(self, submission: Submission) -> Submission:
-        """Return a submission.
-
-        Rename its bot if another author has taken the name since the submission was received.
-        """
+        """Return a submission, with a new name of its bot if another author has taken the old one meanwhile."""
         if self.store.submissions.owner(submission.bot) in ("", submission.author):
             return submission
         name = name_beside(submission.bot, submission.author)

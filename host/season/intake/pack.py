@@ -12,7 +12,7 @@ from host.submissions.file_tree import FileTree, TreeLimits, read_files
 def packed(folder: Path, limits: TreeLimits) -> bytes:
     """Return the bytes of a .tar.gz of a folder.
 
-    Raise UserError for a file that a bot may not have, or beyond limits.
+    Raise UserError if a bot may not have one of the files, or if they exceed the limits.
     """
     tree = FileTree(folder, limits)
     if tree.problems:

@@ -51,7 +51,7 @@ class EntryTerms(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """What a request is answered with: the store, the season's folder, its terms, and a function that cancels."""
+    """The means to answer requests: the store, the season's folder, its terms, and a function that cancels."""
 
     store: Store
     folder: Path

@@ -1,7 +1,8 @@
-"""Unpacks one upload into a folder, in a separate process, which reads a request: python -m host.season.intake.unpack.
+"""Unpacks one upload into a folder, in a separate process: python -m host.season.intake.unpack.
 
-The season process goes on meanwhile, and can end this process, whatever the archive does to it. If the kernel has
-Landlock, this process can open only its own folder in the season: no store, seed or journal, and no other upload.
+The process reads a request from its standard input. The season process goes on meanwhile, and can end this process,
+whatever the archive does to it. If the kernel has Landlock, this process can open only its own folder in the season: no
+store, seed or journal, and no other upload.
 """
 
 import os
@@ -81,7 +82,7 @@ def unpack(request: UnpackRequest, named: Path) -> Unpacked:
 
 
 def _with_suffix(request: UnpackRequest) -> str:
-    """Return the name of the file. Add the suffix of an archive to a name without one, as PUT /api/bots/mine has it."""
+    """Return the name of the file. If it has no suffix, as in PUT /api/bots/mine, add that of its kind of archive."""
     if "." in request.file_name:
         return request.file_name
     with Path(request.upload).open("rb") as file:

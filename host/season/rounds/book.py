@@ -99,7 +99,7 @@ class Book:
         return self._write(which._replace(state="finished", ended=time.time(), seal=seal, seed=seed, sums=sums))
 
     def damage(self, which: Round, why: str) -> Round:
-        """Store that a round cannot be played to its end, or its journal not read. Return the changed round.
+        """Store that a round cannot be played to its end, or that its journal is damaged. Return the changed round.
 
         The tables of a damaged round do not count.
         """
@@ -125,7 +125,7 @@ class SeasonTotals:
         self._crashes = dict[str, int]()
         self._met = defaultdict[str, dict[str, tuple[int, float]]](dict)  # by version and opponent: tables and wins
         self.fallen: tuple[str, ...] = ()
-        """The labels of the versions that crash in the last added round takes off the ladder."""
+        """The labels of the versions that the last added round takes off the ladder, because they keep crashing."""
         self.since = dict[str, int]()
         """By label: the number of the first round whose list of players has the version."""
         self.speed = 0.0
@@ -195,7 +195,8 @@ class SeasonTotals:
     def opponents(self) -> dict[str, list[tuple[str, int, float]]]:
         """Return the opponents of each version over all rounds, by label of the version.
 
-        Each opponent is a tuple of its label, the tables against it and the version's wins. The most tables come first.
+        Each opponent is a tuple: its label, the tables against it, and the version's wins. The opponent with the most
+        tables comes first.
         """
         return {
             label: sorted(((other, *counts) for other, counts in own.items()), key=lambda each: (-each[1], each[0]))

@@ -164,7 +164,10 @@ def _links(store: Store, after: int) -> Iterator[Link]:
 
 
 def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> Iterator[Fact]:
-    """Yield the facts that the chain of a season must have, except most of those that `known` describes."""
+    """Yield the facts that the chain of a season must have.
+
+    Leave out facts that it has already, as far as `known` says.
+    """
     yield Fact("terms", "terms", _terms(season))
     for label, content in _versions(season.store, known.authors):
         yield Fact("version", f"version {label}", content)

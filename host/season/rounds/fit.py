@@ -33,7 +33,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 FEWEST_DRAWN, MOST_DRAWN = 1.0, 100.0
-"""The least and the greatest number of drawn tables of each version in the prior: variances of 347² and of 35² Elo²."""
+"""The least and the greatest number of drawn tables of each version in the prior: variances of 347² and 35² Elo²."""
 
 PRIOR_STEPS, PRIOR_PRECISION = 6, 0.05
 """Most steps of the expectation-maximisation that finds the number of drawn tables. It ends earlier if a step changes
@@ -65,7 +65,7 @@ class Residuals(NamedTuple):
 
     @property
     def sure(self) -> float:
-        """Return the probability (0 to 1) that a field that the model describes has a smaller chi2 than this one."""
+        """Return the probability (0 to 1) of a smaller chi2 in a field that the model describes."""
         return NORMAL.cdf((self.chi2 - self.expected) / self.deviation) if self.deviation else 0.5
 
 

@@ -28,7 +28,7 @@ SAMPLES, SAMPLING_SEED = 2000, 1979
 The samples give the ranges of ranks, and the chance that the first places are right."""
 
 JITTER = 0.01
-"""Variance in Elo² that is added to each rating. Rounding may take as much, and then the covariance has no root."""
+"""Variance in Elo² that is added to each rating, because rounding may leave a covariance matrix that has no root."""
 
 CYCLES_FROM = 0.99
 """The probability from which the ladder says that one rating for each version does not describe the results."""

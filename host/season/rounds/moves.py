@@ -44,7 +44,7 @@ class Result(NamedTuple):
     against: str
     tables: float
     won: float
-    expected: float  # tables that the ratings let the version win
+    expected: float  # tables that the version would win by the ratings
 
     @property
     def surprise(self) -> float:

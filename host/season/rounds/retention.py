@@ -11,7 +11,7 @@ from host.season.rounds.book import Round
 from host.season.season_config import Keep
 
 REDUCED = "answers removed"
-"""The note of a round whose answers have been removed."""
+"""The beginning of the note of a round whose answers have been removed."""
 
 
 def too_old(rounds: Sequence[Round], keep: Keep) -> list[Round]:

@@ -21,14 +21,14 @@ from host.season.rounds.book import Round
 from host.season.rounds.play import STAGE, reading_round
 
 OWN_TABLES = 20
-"""The number of tables of a round that the author of a version gets of it."""
+"""The number of tables of a round, for each version, that the version's author gets."""
 
 KEPT_FILES = 10
 """The number of rounds whose reports and own tables are kept."""
 
 
 class RoundFiles(NamedTuple):
-    """The name of a round's report below published/, and by bot the tables as seen from its seats, as NDJSON."""
+    """The name of a round's report below published/, and by bot the tables as seen from the bot's seats, as NDJSON."""
 
     report: str
     tables: dict[str, str]
@@ -61,7 +61,7 @@ def write_records(folder: SeasonFolder, number: int, tournament: Tournament) -> 
 
 
 def made_files(folder: SeasonFolder, number: int, tournament: Tournament, bots: Mapping[str, str]) -> RoundFiles:
-    """Write the report of a round, remove the reports of old rounds, and return the report's name and the own tables.
+    """Write the report of a round and remove those of old rounds. Return the report's name and the tables by bot.
 
     `bots` has the name of each bot, by the label of its version. Raise UserError if the journal of the round cannot be
     read. The function may be called in a thread.

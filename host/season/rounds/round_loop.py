@@ -313,7 +313,7 @@ class RoundPlayer:
         return season.book.damage(which, why)
 
     def _take_off(self, which: Round, problem: Problem) -> bool:
-        """Take off the ladder the version that a problem names, if the problem arose while bots were prepared.
+        """Take the versions that a problem names off the ladder, if the problem arose while bots were prepared.
 
         Return False if it is another problem, or if it names no version of the round.
         """

@@ -47,7 +47,7 @@ LIFE_TABLES = 60
 """Tables that the floor gives every version over its life, before it gives other versions more than one meeting."""
 
 FLOOR_SHARE = 0.25
-"""The share of a round, after its placement, that the floor gives to the versions that have played least."""
+"""The share (0 to 1) of a round, after its placement, for new versions and for the versions that have played least."""
 
 SLOW_COST = 4.0
 """The cost of a table from which a version gets fewer tables than others. A busy machine may cause a lower cost."""
@@ -77,7 +77,7 @@ GROUP = 16
 """The number of versions whose sandboxes a worker keeps while they meet another such group (host/stages/pairing.py)."""
 
 DISTANCE_ELO = 200
-"""The distance of two ratings that costs an opponent as much, in the floor, as the highest lot does."""
+"""The distance of two ratings, in Elo, that adds as much to the cost of an opponent in the floor as the highest lot."""
 
 
 class Player(NamedTuple):
@@ -161,14 +161,14 @@ def candidates(elo: FloatArray, errors: FloatArray, authors: Sequence[str], plac
 
 
 def _lot(number: int, text: str) -> int:
-    """Return the lot of a label in a round: a number of 64 bits, which a hash draws from the round's number."""
+    """Return the lot of a label in a round: 64 bits of a hash of the round's number and the label."""
     return int.from_bytes(hashlib.sha256(f"{number}/{text}".encode()).digest()[:8], "big")
 
 
 def _mixed(one: Lots, other: Lots) -> FloatArray:
     """Return a pseudo-random number from 0 to 1 for each pair of lots (the finaliser of SplitMix64).
 
-    The lots `one` and `other` may be exchanged: the number is the same.
+    The number is the same if `one` and `other` are exchanged.
     """
     mixed = (one + other) ^ ((one ^ other) * np.uint64(0x9E3779B97F4A7C15))
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

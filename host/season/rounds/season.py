@@ -170,7 +170,7 @@ class Season:
     # Who plays.
 
     def entered(self) -> list[Version]:
-        """Return the versions that play in rounds. Their submissions were received before entry closed."""
+        """Return the versions that play in rounds: not those whose submissions were received after entry had closed."""
         late = self.late()
         return [version for version in self.store.versions.playing() if version.label not in late]
 
@@ -205,7 +205,7 @@ class Season:
     # Changes of the terms.
 
     def take_terms(self, tournament: Tournament) -> None:
-        """Use an edited croupier.toml from now on. An event, which the site shows, names the changes of its terms.
+        """Use an edited croupier.toml from now on. If its terms have changed, store an event that names the changes.
 
         Raise UserError if the terms cannot be stored; then the old terms stay in force.
         """

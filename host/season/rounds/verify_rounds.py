@@ -22,8 +22,8 @@ class PlannedRound(NamedTuple):
 def first_difference(rounds: Iterable[PlannedRound]) -> str:
     """Return in a sentence how the first wrong round differs from the plan of the scheduler; empty if no round does.
 
-    The rounds must come in ascending order of their numbers, without gaps. They may come from a generator, because the
-    sums of a round follow from the rounds before it.
+    A round that is missing is wrong, too. `rounds` must be in ascending order of their numbers. It may be a generator
+    that computes the sums of a round from the rounds before it.
     """
     due = 1
     for each in rounds:
