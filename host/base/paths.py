@@ -1,4 +1,4 @@
-"""Describes where croupier runs: the machine, the user, and the cache folder (compiled keeper, built bots)."""
+"""Returns facts about where croupier runs (machine, user, cache folder), and handles paths and names of files."""
 
 import hashlib
 import os

@@ -195,8 +195,8 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
 def _independent(begun: Begun, records: Records, paths: Sequence[str]) -> list[str]:
     """Return the paths in `paths` of fixtures on which no other fixture depends.
 
-    If no fixture depends on a set of paths, no fixture depends on any single path in it. So the schedule of the stage is
-    computed once for all paths. It is computed again only for the halves of a set on which some fixture depends.
+    If no fixture depends on a set of paths, no fixture depends on any single path in it. So the schedule of the stage
+    is computed once for all paths. It is computed again only for the halves of a set on which some fixture depends.
     """
     if not paths or not _not_reached(begun, records, frozenset(paths)):
         return [*paths]
