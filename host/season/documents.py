@@ -39,10 +39,10 @@ class SiteDocument(msgspec.Struct, frozen=True):
     active: int  # versions of one author that play at the same time
     limits: dict[str, str]  # of bots and of authors, in words
     references: tuple[str, ...]
-    card: str  # what a bot is asked and may answer
+    card: str  # the questions to a bot and its possible answers, in words
     rules: dict[str, str]
     seed_sha256: str
-    notices: tuple[str, ...] = ()  # changes of the terms, with their dates; and what the organiser has done
+    notices: tuple[str, ...] = ()  # dated sentences: changes of the terms, and actions of the organiser
     final: float | None = None  # when the final is played, seconds since 1970
     upload_bytes: int = 16 << 20  # the largest file that an author may submit; the site refuses a larger one itself
 
@@ -98,8 +98,8 @@ class RoundRow(msgspec.Struct, frozen=True):
     tables: int
     faults: int
     uniform: bool  # whether its tables were spread over the whole field
-    seal: str  # of its records; empty until it is over
-    seed: str  # of its cards, revealed when it is over; empty until then
+    seal: str  # of the round's records; empty until the round is over
+    seed: str  # of the round's cards, revealed when the round is over; empty until then
     note: str = ""  # what was removed from its journal to save space, or why it is damaged
 
 
@@ -193,10 +193,10 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     submissions: tuple[SubmissionRow, ...]  # newest first
     versions: tuple[VersionRow, ...]
     faults: tuple[FaultRow, ...]
-    tables: tuple[int, ...]  # rounds of which the site has tables as seen from the author's own seats, the newest first
-    quota: dict[str, str]  # what is left of each limit, in words
-    messages: tuple[str, ...] = ()  # what the season has answered to the last requests
-    answers: dict[str, Answer] = {}  # the same by the id of the request, which `write_request` has returned
+    tables: tuple[int, ...]  # rounds with tables as seen from the author's own seats, newest first
+    quota: dict[str, str]  # the usage of each limit, in words: "2 of 5"
+    messages: tuple[str, ...] = ()  # the season's answers to the author's last requests
+    answers: dict[str, Answer] = {}  # the same answers, by the id of the request (`write_request`)
 
 
 class EntryRow(msgspec.Struct, frozen=True):

@@ -136,7 +136,7 @@ def _write(
             copy = shutil.copytree if path.is_dir() else shutil.copy
             copy(path, unfinished / "bots" / path.name)
     stages = [
-        {key: value for key, value in stage.items() if value not in ("", [], None, {})}  # those that a file can have
+        {key: value for key, value in stage.items() if value not in ("", [], None, {})}  # without empty values
         for stage in settings_of(tournament)["stage"]
     ]
     text = toml_of(tournament, f"{tournament.name}, final", ["bots/*"], stages)

@@ -74,7 +74,7 @@ class Publishing:
         self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with each round
         over = [each for each in player.rounds if each.counted]
         self._recorded = {each.number for each in over if has_records(season.folder, each)}  # also damaged rounds
-        self._everything: object = None  # what concerns all authors and bots, as it was published last
+        self._everything: object = None  # the values that concern all authors and bots, as published last
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
@@ -237,7 +237,7 @@ class Publishing:
         with site.database.transaction():
             site.put("rounds", ROUND, published_round(which, files.report))
             for bot, content in files.tables.items():
-                author = season.store.submissions.owner(bot)  # who may have been renamed since the round
+                author = season.store.submissions.owner(bot)  # the author may have been renamed since the round
                 site.put(topic_of(author), OWN_TABLES, OwnTables(bot, which.number, content))
             site.remove_old("rounds", OWN_TABLES, "round", last + 1)
             for old in site.rounds_with_report():

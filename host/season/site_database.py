@@ -44,7 +44,7 @@ def published(folder: SeasonFolder) -> Iterator["SiteDatabase"]:
     """Open the database of the site for writing. Replace a damaged database by an empty one."""
     path = folder.published / SITE_FILE
     with contextlib.ExitStack() as stack:
-        # Without a write-ahead log, the site can read it from a disk on which it may write nothing.
+        # Without a write-ahead log, the site can read the database from a disk to which it may not write.
         opened = partial(writing, path, PUBLISHED, mode="DELETE")
         try:
             database = stack.enter_context(opened())

@@ -119,7 +119,7 @@ class Season:
     def _check_quota(self, author: str, size: int) -> None:
         """Raise Refusal if a limit of the author is used up: the season would refuse the file for the same reason."""
         own = [each for each in self.inbox.pending() if isinstance(each.request, Submit) and each.author == author]
-        left = [each.id for each in own if self.inbox.waiting(each.id)]  # what is read has been published
+        left = [each.id for each in own if self.inbox.waiting(each.id)]  # the others are answered
         answers = self.published.author(author).value.answers
         unread = sum(each not in answers for each in left)
         quota, now = self.published.quota(author), time.time()

@@ -242,7 +242,7 @@ class SeasonPages:
             "submissions": shown,
             "more_submissions": len(rows) if len(rows) > len(shown) else 0,
             "shown_faults": len(mine.faults) if request.query_params.get("all") else SHOWN_FAULTS,
-            "files": {row.label: row.id for row in rows if row.label},  # the first file of a version: it is kept
+            "files": {row.label: row.id for row in rows if row.label},  # the oldest file of each version: it is kept
             "reload": any(not final(row.state) for row in shown),
         }
         return self.private(request, view, "mine.html", values)
