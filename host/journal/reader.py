@@ -408,7 +408,7 @@ class Journal:
         return Fixture(played.game, played.rules, plan="", path="", bots=(), tables=0)
 
     def fixture(self, path: str, fixture: int | None = None) -> Fixture:
-        """Return the fixture with this path that counts; with the number `fixture`, that one, even if it does not count.
+        """Return the fixture with this path that counts, or the one with number `fixture`, even if it does not count.
 
         Raise UserError if it has not been played, or does not match the rules of its game.
         """
