@@ -46,8 +46,8 @@ class Progress(NamedTuple):
     def places(self, sums: StageSums) -> "LivePlaces":
         """Return the bots that have played, in the order of the values that follow from their sums, like the standings.
 
-        The bots have no rank if sums do not decide it: in a kind of stage with its own places, such as a knockout, or in
-        a ranking that does not follow from sums.
+        The bots have no rank if sums do not decide it: in a kind of stage with its own places, such as a knockout, or
+        in a ranking that does not follow from sums.
         """
         sampling, words = kind_of(self.config).sampling, words_of(self.config.rank_by, won=sums.won)
         follow = [ranking for word in words if (ranking := ranking_of(word)).of_sums] or [ranking_of("score")]
