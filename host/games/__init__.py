@@ -19,4 +19,4 @@ GAMES: Mapping[str, Game] = OnDemand(
 """croupier's own games by name."""
 
 OTHER_NAMES: Mapping[str, str] = {"blackjack": "cardshark", "poker": "holdem", "hold'em": "holdem"}
-"""Names that people know the games by, for the command line."""
+"""The names of games by other names that people use for them, for the command line."""

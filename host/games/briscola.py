@@ -132,7 +132,7 @@ class BriscolaTable:
         )
 
     def play_trick(self, order: Sequence[int]) -> Generator[Request, Answer, int]:
-        """Play a trick in this order of the seats. Return the seat that takes it."""
+        """Play a trick; `order` is the order of the seats. Return the seat that takes it."""
         trick: tuple[str, ...] = ()
         for seat in order:
             view = self.view(seat, trick)
@@ -178,7 +178,7 @@ LATE = (  # cards in an order of play; the last two are not played in any exampl
 
 
 def example(hand: str, trick: str = "", tricks: int = 0, players: int = 2, yours: int = 0, partner: str = "") -> View:
-    """Return a question of an edge case, after this number of tricks."""
+    """Return the question of an edge case, after this number of tricks. Cards are separated by spaces."""
     played = tuple(LATE.split()[: tricks * players])
     return View(
         players=players,

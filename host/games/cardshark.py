@@ -117,7 +117,7 @@ def allows(rules: Rules, view: AnyView, move: Move) -> bool:
 def play_hand(
     rules: Rules, players: list[Player], shoe: cardshark2011.Shoe, tell: Tell
 ) -> Generator[Request, Answer, None]:
-    """Play one hand. `players` are those that can pay the buy-in."""
+    """Play one hand. `players` are the players that can pay the buy-in, in the order of their seats."""
     dealer, shown = "", ""
     for player in players:
         player.hand, player.stake, player.stands = "", 0, False

@@ -93,7 +93,10 @@ class Shoe:
 def play_hand(
     buy_in: int, players: list[Player2011], shoe: Shoe, before: str, tell: Tell
 ) -> Generator[Request, Answer, str]:
-    """Play one hand. Return all cards that the engine has shown so far in the round."""
+    """Play one hand. Return the visible list: all cards that the engine has shown so far in the round.
+
+    `before` is the visible list after the previous hand.
+    """
     for player in players:
         player.hand, player.stake, player.stands, player.moved = "", 0, False, False
         if player.solvent:

@@ -28,10 +28,11 @@ seats, and is sent a tuple of their answers in the same order: no seat learns an
 
 
 class Ended(NamedTuple):
-    """What `play` may return instead of scores if chance has given nothing, except perhaps an opening: the moves as well.
+    """Scores and moves, which `play` may return instead of scores if a table had chance at most in its opening.
 
-    Two tables of the same bots in the same seats with equal moves are the same game, played again: it is evidence only
-    once. Without it, tables without chance are equal if their answers are, so that the same move must not have two names.
+    Two tables of the same bots in the same seats with an equal opening and equal moves are the same game, played again:
+    they are evidence only once. If `play` returns only scores, such tables are equal if their answers are equal; so no
+    move may have two names.
     """
 
     scores: Scores
@@ -40,11 +41,11 @@ class Ended(NamedTuple):
 
 
 Moves = tuple[str, str]
-"""What a table without chance consists of: its opening, and its moves."""
+"""The opening and the moves of a table without chance: they determine the whole table."""
 
 
 class Place(NamedTuple):
-    """Who has a seat: a bot, by its place among the bots of the table, and which of that bot's processes, from 0."""
+    """The holder of a seat: the index of the bot at the table, and the index of the bot's process, both from 0."""
 
     bot: int
     process: int = 0
@@ -53,16 +54,17 @@ class Place(NamedTuple):
 class Opening(NamedTuple):
     """The simplest bot of a game: one move below a limit, another at or above it. Both are always legal.
 
-    The starter bots play it, and `check` seats it next to a bot. It compares a field with the limit, or the sum of a list.
+    The starter bots play it, and `check` seats it next to a bot. It compares a field of the view with the limit; of a
+    field that is a list, the sum.
     """
 
     field: str
     limit: int
     below: str  # a move as bots write it, or the field whose number is the move
-    otherwise: str  # a move, or the field with a list of cards, whose first card is played:  PLAY 2c
+    otherwise: str  # a move, or a field with a list of cards: the move plays the first card, for example PLAY 2c
 
     def answer_to(self, view: View) -> str:
-        """Return the answer to a question."""
+        """Return the answer to a question, as a bot writes it."""
         said = self.otherwise
         if self.below != said:
             value = getattr(view, self.field)
@@ -82,10 +84,10 @@ class Display(NamedTuple):
         False  # whether `round.start` and `table.end` have the facts `round`, `seats` and `chips`, for the chart
     )
     standing: tuple[str, str] | None = None
-    """The event, and its fact, that has what each seat holds at a time, for example hands won; with `seats`, by these."""
-    all_in: tuple[str, str] | None = None  # the event, and its fact that is 0, that a seat has bet all its chips
-    omitted_events: frozenset[str] = frozenset()  # events that the picture works out from answers
-    omitted_facts: Mapping[str, tuple[str, ...]] = {}  # facts that the picture works out, by event
+    """The event and its fact with the holdings of each seat, for example hands won; by its fact `seats` if it has one."""
+    all_in: tuple[str, str] | None = None  # the event, and its fact, that is 0 when a seat has bet all its chips
+    omitted_events: frozenset[str] = frozenset()  # events that the picture derives from answers
+    omitted_facts: Mapping[str, tuple[str, ...]] = {}  # facts that the picture derives, by event
     secret_answers: bool = False
     """Whether an answer can be a secret of its seat. Answers to questions that are asked at the same time always are."""
 
@@ -107,12 +109,12 @@ def never(_rules: Any) -> bool:
 
 
 class Chance(NamedTuple):
-    """What is known of the randomness of a game. The functions get its rules."""
+    """The properties of the randomness of a game. Each function takes the rules of the game."""
 
     shuffles: Callable[[Any], Shuffles] | None = None
     """Return the decks that the game shuffles, so that anyone can compute its deals (docs/checking.md)."""
     shared: Callable[[Any], bool] = never
-    """Return whether tables share their deals also in a stage without `mirror`."""
+    """Return whether tables share their deals even in a stage without `mirror`."""
 
 
 def best(scores: Scores) -> tuple[int, ...]:
@@ -149,26 +151,26 @@ class Game(NamedTuple):
     """Whether the scores are chips. `table`: the rules have `chips`, the number at the start of each table. `tourney`:
     the rules also have `buy_in` and `stacks`, so that bots can carry chips from table to table."""
     decisions: int = 32
-    """Decisions of all bots at a usual table. They decide how many tables a fixture needs until starts are a small part of it."""
+    """Decisions of all bots at a usual table. Fixtures get enough tables that starting the bots is a small part of them."""
     display: Display = Display()
     illegal_codes: Mapping[str, str] = {}  # error codes for illegal moves, by verb, more specific than "illegal"
     sides: Callable[[Any], Sequence[Sequence[int]]] | None = None
-    """Who plays together: returns the seats of each bot under these rules, ((0, 2), (1, 3)) for partners at a table of
-    four. Then `seats`, the scores and the winners count bots, and requests name seats. Each seat of a bot is a process
-    of its own in a sandbox of its own. Without it each bot has one seat."""
+    """Returns the seats of each bot under these rules: ((0, 2), (1, 3)) for partners at a table of four. Then `seats`,
+    the scores and the winners count bots, and requests name seats. Each seat of a bot has a separate process in a
+    separate sandbox. None: each bot has one seat."""
     chance: Chance = Chance()
     moves: Callable[[Any], Sequence[Move]] | None = None
     """Returns all moves under these rules, legal or not, for learners that choose among a fixed number of moves."""
     ref: object = None
-    """Where its code lies, if it is not croupier's own: see `ref_of` in host/rules/catalogue.py, which sets and reads it."""
+    """The place of its code, if it is not croupier's own. `ref_of` in host/rules/catalogue.py sets and reads it."""
 
     @property
     def examples(self) -> tuple[View, ...]:
-        """The questions of the edge cases."""
+        """Return the questions of the edge cases."""
         return tuple(self.edges.values())
 
     def places(self, rules: Any) -> tuple[Place, ...]:
-        """Return who has each seat. Raise ValueError if the sides do not have the seats from 0 on, each once."""
+        """Return the holder of each seat, by seat. Raise ValueError unless `sides` has each seat from 0 on once."""
         if self.sides is None:
             return tuple(map(Place, range(rules.seats)))
         sides = self.sides(rules)
@@ -183,7 +185,7 @@ class Game(NamedTuple):
 
 
 class GameFailed(Exception):
-    """The rules of a game have raised an exception, which is the cause. `table` is the name of the table."""
+    """Raised if the rules of a game raise an exception, which is its `__cause__`. `table` is the name of the table."""
 
     def __init__(self, table: str) -> None:
         super().__init__(f"the rules failed at table {table}")
@@ -193,10 +195,10 @@ class GameFailed(Exception):
 class Table:
     """One game from the deal to the scores. Its seed and its answers are its whole state.
 
-    `request` is the next question to answer, or None when the game is over. Then `scores` has one number per seat. If
-    the game asks several seats at once, `together` has all these questions. They are answered one after the other, in
-    that order, and the game goes on after the last answer. If the rules raise an exception, GameFailed is raised with the
-    table's `name`.
+    `request` is the next question to answer, or None when the game is over. Then `scores` has one number for each bot.
+    If the game asks several seats at the same time, `together` has all these questions. The caller answers them one
+    after the other, in this order, and the game continues after the last answer. If the rules raise an exception, the
+    table raises GameFailed with its `name`.
     """
 
     __slots__ = (
@@ -249,13 +251,16 @@ class Table:
 
     @property
     def open(self) -> tuple[Request, ...]:
-        """The questions without an answer, in the order in which they are answered."""
+        """Return the questions without an answer, in the order in which they are to be answered."""
         if self.together:
             return self.together[len(self._given) :]
         return (self.request,) if self.request is not None else ()
 
     def allows(self, answer: Answer) -> bool:
-        """Return whether an answer to the next question would be allowed. A fault always is. Raise GameFailed."""
+        """Return whether an answer to the next question would be legal. A fault always is.
+
+        Raise GameFailed if the rules raise an exception.
+        """
         try:
             return type(answer) is not Move or (
                 self.request is not None and self._allows(self.rules, self.request.view, answer)
@@ -266,7 +271,8 @@ class Table:
     def answer(self, answer: Answer) -> bool:
         """Answer the next question. Return False if the answer is an illegal move.
 
-        Raise ValueError if no question is open. If GameFailed is raised, `answers` has the answer.
+        Raise ValueError if no question is open. Raise GameFailed if the rules raise an exception; `answers` has the
+        answer then, too.
         """
         request = self.request
         if request is None:
@@ -292,7 +298,10 @@ class Table:
             self.scores = ended
 
     def _opened(self, asked: Request | Sequence[Request]) -> Request:
-        """Return the next question of what the game has yielded. Raise StopIteration if the game ends instead."""
+        """Return the first of several questions that the game has yielded, and store all of them in `together`.
+
+        Raise StopIteration if the game has yielded none and ends.
+        """
         while not isinstance(asked, Request):
             self.together, self._given = tuple(asked), []
             if len({seat for seat, _ in self.together}) < len(self.together):
@@ -304,7 +313,7 @@ class Table:
         return asked
 
     def _collect(self, answer: Answer) -> Request | Sequence[Request]:
-        """Take the answer to one of several open questions; return the next one. Resume the game after the last."""
+        """Store the answer to one of several open questions. Return the next one; after the last, resume the game."""
         self._given.append(answer)
         if len(self._given) < len(self.together):
             return self.together[len(self._given)]

@@ -153,7 +153,7 @@ def chosen(rules: Rules, view: View, answer: Answer) -> tuple[str, ...]:
 def pass_cards(
     rules: Rules, hand: Hand, shift: int, tell: Tell
 ) -> Generator[Sequence[Request], Sequence[Answer], None]:
-    """Let all players pass three cards at the same time (HT-PASS)."""
+    """Let all players pass three cards at the same time, to the player `shift` seats further on (HT-PASS)."""
     views = [hand.view("PASS", player, player.hand) for player in hand.players]
     answers = yield [Request(seat, view) for seat, view in enumerate(views)]
     for player, view, answer in zip(hand.players, views, answers, strict=True):
@@ -218,7 +218,7 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
 
 
 def example(task: str, hand: str, legal: str = "", **fields: Any) -> View:
-    """Return a question of an edge case; `legal` is the whole hand if it is not given."""
+    """Return the question of an edge case; `legal` is the whole hand if it is empty. Cards are separated by spaces."""
     usual = View(task, "LEFT", 0, (), (), (), False, (), (), (), (0, 0, 0, 0), (0, 0, 0, 0))
     return usual._replace(hand=tuple(hand.split()), legal=tuple((legal or hand).split()), **fields)
 

@@ -242,7 +242,7 @@ def scores(players: list[Player]) -> Scores:
 
 
 def chips(scores: Scores) -> tuple[int, ...]:
-    """Return the chips that each seat ended with, to compute means."""
+    """Return the final chips of each seat, by seat: its score, or 0 if it is out."""
     return tuple(max(score, 0) for score in scores)
 
 

@@ -34,7 +34,7 @@ class Shuffler(Protocol):
         ...
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest of a shuffled deck, for the next hand."""
+        """Return the cards of a shuffled deck that have not been drawn, one by one, for the next hand."""
         ...
 
     def below(self, n: int) -> int:
@@ -50,17 +50,17 @@ class Shuffler(Protocol):
 
 
 def digest_of(hashes: Iterable[bytes]) -> bytes:
-    """Return the SHA-256 of hashes of 32 bytes, each once, in ascending order. It stands for the entered bots."""
+    """Return the SHA-256 of the set of hashes (32 bytes each) in ascending order: the digest of the entered bots."""
     return hashlib.sha256(b"".join(sorted(set(hashes)))).digest()
 
 
 def bound_root(seed: bytes, digest: bytes) -> bytes:
-    """Return the 16 bytes from which a tournament deals if its seed is bound to a digest: HMAC-SHA256(seed, digest)."""
+    """Return the root of a tournament whose seed is bound to a digest: 16 bytes of HMAC-SHA256(seed, digest)."""
     return hmac.digest(seed, digest, "sha256")[:16]
 
 
 def derive(root: bytes, path: str) -> bytes:
-    """Return the 32 bytes of a path (HMAC-SHA256). They cannot be computed without the root."""
+    """Return the key of a path: the 32 bytes of HMAC-SHA256(root, path). Nobody can compute it without the root."""
     keyed = _keyed(root).copy()
     keyed.update(path.encode())
     return keyed.digest()
@@ -91,17 +91,20 @@ def _blocks(key: bytes, label: str) -> "Iterator[hashlib._Hash]":
 
 
 def whole_number(root: bytes, path: str) -> int:
-    """Return a number below 2^31 for programs that have random numbers of their own: bots, referees."""
+    """Return a whole number from 0 to 2^31 - 1, a seed for programs with random numbers of their own: bots, referees."""
     return whole_number_of(derive(root, path))
 
 
 def whole_number_of(key: bytes) -> int:
-    """Return the number of a path whose key is known: from the first word of the stream "seed", here without generators."""
+    """Return the result of `whole_number` from the key of the path: the first word of the stream "seed", modulo 2^31.
+
+    It computes the word without generators, which is faster.
+    """
     return int.from_bytes(hashlib.sha256(key + b"seed" + _four_bytes(0)).digest()[:8], "big") % (1 << 31)
 
 
 def index_of(word: int, weights: Sequence[float]) -> int:
-    """Return the index of `weights` that a random word picks. Raise ValueError as `pick`."""
+    """Return the index of `weights` that a random word below 2^64 picks. Raise ValueError as `Shuffler.pick` does."""
     if any(not 0 <= weight < math.inf for weight in weights) or not any(weights):
         raise ValueError("weights must be finite, not negative, and not all 0")
     total = 0.0
@@ -142,7 +145,7 @@ class Luck:
 
     @classmethod
     def of_key(cls, key: bytes) -> Self:
-        """Return the randomness of a table whose key is known: that of its root and path (`derive`)."""
+        """Return the randomness of a table from its key, which is the result of `derive` for its root and path."""
         luck = cls.__new__(cls)
         luck._begin(key)
         return luck
@@ -162,7 +165,7 @@ class Luck:
         return _drawn(list(cards), self._key, self._next_shuffle())
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest in its present order."""
+        """Return the remaining cards in their present order."""
         return cards
 
     def below(self, n: int) -> int:
@@ -186,9 +189,9 @@ class Luck:
 class Deal(Luck):
     """The randomness that several tables share: each shuffle is the same at all of them, whatever was drawn before.
 
-    So that a bot that draws one card more does not change the next hand's deck, the rest of a deck is shuffled again
-    after a hand. No bot has seen these cards, so they stay random; at all tables, the cards that are not drawn yet come
-    in the same order.
+    After a hand, the rest of a deck is shuffled again. So a bot that draws one card more does not change the order of
+    the other cards in the next hand. No bot has seen these cards, so they stay random; at all tables, the cards that
+    are not drawn yet come in the same order.
     """
 
     def _begin(self, key: bytes) -> None:
@@ -232,7 +235,7 @@ class Stacked:
         return iter(deck)  # type: ignore[arg-type]  # the stack holds the game's own cards
 
     def rest(self, cards: Iterator[T]) -> Iterator[T]:
-        """Return the rest in the given order."""
+        """Return the remaining cards in the given order."""
         return cards
 
     def below(self, n: int) -> int:
