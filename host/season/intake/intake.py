@@ -283,7 +283,7 @@ class SeasonIntake:
             self._log("refused", submission, first)
 
     def _take_up(self, submission: Submission, version: Version) -> None:
-        """Accept a submission with the same files as a version of the bot, and let that version play."""
+        """Accept a submission with the same files as a version of the bot. Let that version play if entry is open."""
         text = f"the same files as {version.label}: it plays on with its record"
         verdict = Verdict(accepted=True, findings=(Finding("✓", "version", text),))
         with self.store.transaction():

@@ -177,7 +177,7 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
 def _again(desk: Desk, known: Submission, now: float) -> Granted:
     """Answer the submission of a file that was submitted before.
 
-    If it became a version that does not play, let it play.
+    If it became a version that does not play, and entry is open, let the version play.
     """
     if known.state is not SubmissionState.ACCEPTED or not known.number:
         return Granted(f"the same file as before: {known.bot} is {known.state}", known.id)

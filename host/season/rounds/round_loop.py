@@ -185,7 +185,7 @@ class RoundPlayer:
         return which
 
     def _references(self, players: Sequence[Player]) -> tuple[Player, ...]:
-        """Return the references as players if too few authors take part for a table; otherwise no players.
+        """Return the references as players if authors take part, but too few for a table; otherwise no players.
 
         References are not on the ladder.
         """
