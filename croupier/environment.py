@@ -426,7 +426,7 @@ class TableEnv(_Closing, AECEnv):  # type: ignore[misc]  # it has no stubs
         self._seen()
 
     def _seen(self) -> None:
-        """Store what the agent sees now."""
+        """Store the observation of the agent's present view, if it has one, and `infos`."""
         table = self._tables.tables[0]
         if table.view is not None:
             self._observation = self._interface.observation(table.view)

@@ -1,8 +1,8 @@
-"""Implements Briscola for two players, and for four in partnership. Who takes 61 of the 120 points in the cards wins.
+"""Implements Briscola for two players, and for four in partnership. A side that takes 61 of the 120 points wins.
 
 Sources: A, en.biska.com/briscola-rules.html; B, viniciocoletti.it/cards/briscola/regole.php; C, "Piccola enciclopedia di
 giuochi e passatempi", pages 69 to 71 (adamoli.org/progetto-ocr); D, everything2.com, "Briscola" by rax. docs/games/briscola.md
-says what is decided differently elsewhere.
+lists the rules that other sources decide differently.
 
 BR-CARDS  40 cards: ace, 3, king, queen, jack, 7, 6, 5, 4, 2 from the highest to the lowest, in four suits. An ace counts
           11 points, a 3 ten, a king 4, a queen 3, a jack 2: together 120 (A to D). The cards are French, as in C and D;

@@ -8,7 +8,7 @@ from protocols.wire import Answer, Grammar, Move, View
 
 Scores = tuple[int, ...]
 Tell = Callable[..., None] | None
-"""Receives the events of a table: `tell("deal", seat=0, card="K")`. None if nothing watches the table."""
+"""Receives the events of a table: `tell("deal", seat=0, card="K")`. None if no code needs the events."""
 
 
 new_tuple = tuple.__new__
@@ -23,8 +23,8 @@ class Request(NamedTuple):
 
 
 Play = Generator[Request | Sequence[Request], Any, "Scores | Ended"]
-"""A game being played. It yields a Request and is sent its Answer. Or it yields several requests at once, to different
-seats, and is sent a tuple of their answers in the same order: no seat learns anything before all have answered."""
+"""A game being played. It yields a Request and is sent its Answer. Or it yields several requests, to different seats, and
+is sent a tuple of their answers in the same order: no seat learns anything before all have answered."""
 
 
 class Ended(NamedTuple):
@@ -76,7 +76,7 @@ class Opening(NamedTuple):
 
 
 class Display(NamedTuple):
-    """How pages display a game's tables, in addition to the picture in report/pages/casino/NAME.js."""
+    """Settings for pages that display a game's tables, in addition to the picture in report/pages/casino/NAME.js."""
 
     score: str = "points"  # what the scores of a table count
     unit: str = ""  # of the scores, in the titles of their columns; empty if "score" says enough

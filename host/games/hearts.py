@@ -1,17 +1,19 @@
 """Implements Hearts for four players with passing and the moon. Hearts and the queen of spades cost points; fewest wins.
 
-Sources: hearts-online.org/rules.html for the game; where it is silent, the source is named. docs/games/hearts.md lists
-all sources, and what is decided differently elsewhere.
+Sources: hearts-online.org/rules.html; a rule from another source names it. docs/games/hearts.md lists all sources, and the
+rules that other sources decide differently.
 
-HT-DEAL   Four players, 13 cards each. The cards are shuffled anew for each hand.
+HT-DEAL   Four players get 13 cards each. The cards are shuffled again for each hand.
 HT-PASS   Three cards are passed: to the left, in the next hand to the right, then across, then none; then to the left
-          again. All choose before they see what they receive (jokyland.com/games/41/Hearts), so they are asked at once.
+          again. All choose before they see the cards that they receive (jokyland.com/games/41/Hearts), so croupier asks
+          all at the same time.
 HT-LEAD   The two of clubs is led to the first trick, by the player that has it after the passing.
-HT-FIRST  No heart and no queen of spades to the first trick, unless the hand has no other card
+HT-FIRST  No heart and no queen of spades may be played to the first trick, unless the hand has no other card
           (groupgames.xyz/card-games/hearts).
 HT-BROKEN Hearts are led only after a heart has been played, or from a hand of hearts only. The queen of spades does not
           break hearts, as in Microsoft Hearts; at jokyland she does. She may be led at any time.
-HT-MOON   Who takes all 26 points gets none, and the other three 26 each. At jokyland the player may choose to lose 26.
+HT-MOON   A player that takes all 26 points gets none, and the other three get 26 each. At jokyland the player may choose
+          to lose 26 points instead.
 HT-END    The game ends after the hand in which a player reaches `target`. The fewest points win; several may share that.
 HT-ENDS   A game also ends after `most_hands` hands (our ruling).
 HT-FAULT  A fault or an illegal move plays the lowest legal card, and passes the three lowest cards. Cards rank from two
@@ -52,7 +54,7 @@ class Rules(NamedTuple):
 
 
 class View(NamedTuple):
-    """The question to a bot. Lists of four numbers begin with its own, then go clockwise: to its left first."""
+    """The question to a bot. Lists of four numbers begin with the bot's number, then go clockwise from its left."""
 
     task: Word  # PASS or PLAY
     direction: Word  # of this hand's passing: LEFT, RIGHT, ACROSS or NONE
@@ -69,7 +71,7 @@ class View(NamedTuple):
 
 
 class Player:
-    """A bot at the table."""
+    """A bot at the table: its points of the game, and its cards and the points taken in the hand."""
 
     __slots__ = ("hand", "passed", "points", "received", "seat", "taken")
 

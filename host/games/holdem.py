@@ -87,7 +87,7 @@ class Player:
         self.last = 0  # the last round of a player that is out; else 0
 
     def shown(self) -> Other:
-        """Return the public data."""
+        """Return the public data of the player."""
         return new_tuple(Other, (self.chips, self.bet, self.died))
 
 

@@ -73,7 +73,7 @@ class Rules(NamedTuple):
 
 
 class View(NamedTuple):
-    """The question to a bot, on its line `0 0 1 8 - 1,2,4,5 4 - 0`."""
+    """The question to a bot. A bot gets it as a line: `0 0 1 8 - 1,2,4,5 4 - 0`."""
 
     wins_one: int  # hand wins of player one, whichever player is asked
     wins_two: int

@@ -38,7 +38,7 @@ TableOrder = tuple[tuple[str, ...], ...]
 
 
 class Ratings(NamedTuple):
-    """The strengths of all bots, in Elo above their mean, and what is needed to compare two of them."""
+    """The strengths of all bots, in Elo above their mean, and the data to compare two of them."""
 
     elo: Mapping[str, Elo]
     number: Mapping[str, int]  # of each bot in `roots`

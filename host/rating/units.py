@@ -34,7 +34,7 @@ class Results:
     rounds: Sequence[PairedRound] = ()  # if every bot plays one set in each
 
     def of(self, bot: str) -> list[Result]:
-        """Return the result of a bot in each of its fixtures."""
+        """Return the results of a bot, one for each of its fixtures, in the order of `records`."""
         return [record.results[bot] for record in self._by_bot.get(bot, ())]
 
     @cached_property

@@ -96,7 +96,7 @@ def _unknown_here(what: str) -> UserError:
 
 
 CROUPIERS = Registry()
-"""croupier's own games, kinds and rankings."""
+"""The registry of croupier's own games, kinds and rankings, without any code of an organiser."""
 
 
 def registry_of_game(game: Game) -> Registry:
@@ -116,7 +116,7 @@ def config_of(kind: str | OwnCode) -> type[StageConfig] | None:
 
 
 def as_counted_by(stage: StageConfig, records: Sequence[Record]) -> list[Record]:
-    """Return the records as the kind of the stage counts them."""
+    """Return the records as the standings of the stage count them. Most kinds count them unchanged."""
     counted = kind_of(stage).counted
     return counted(stage, records) if counted else list(records)
 

@@ -29,7 +29,7 @@ class Adhoc(PairStageConfig):
 
 
 def schedule(stage: Adhoc, blank: Fixture, field: Field, _records: Records) -> Schedule:
-    """Yield all blocks of tables. The bots sit in the given order at table 1, and then rotate."""
+    """Yield all blocks of tables. The bots sit in the given order at table 1, and rotate from table to table."""
     share = field.block or block_size(stage, stage.tables, 1, least=1)
     path, bots = meeting_path(stage, field.bots), tuple(field.bots)
     yield blocks(with_plan(stage, blank)._replace(path=path, bots=bots, tables=stage.tables), share)

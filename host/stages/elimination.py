@@ -93,10 +93,11 @@ def _winners_only(group: Bots, number: int) -> BracketPlan:
 
 
 def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
-    """Yield a bracket in which a bot is out after two lost ties.
+    """Yield the steps of a bracket in which a bot is out after two lost ties.
 
-    The final is between the unbeaten bot and the best of those that have lost once. If the unbeaten bot loses it, both
-    have lost once, and one more final decides (the bracket reset).
+    The final is between the unbeaten bot and the best bot that has lost once. If the unbeaten bot loses it, both have
+    lost once, and one more final decides (the bracket reset). With `every_place`, bots that are out play on for their
+    places.
     """
     group = pairing.best_with_byes(ranked)
     if len(group) < 2:

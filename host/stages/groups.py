@@ -133,7 +133,10 @@ class Groups(StageConfig):
     min_bots: BotCount = 3
 
     def completed(self) -> "Groups":
-        """Fill in `until`. Raise ImpossibleStageError if it is less than the number of bots that advance from each group."""
+        """Return the stage with `until` filled in.
+
+        Raise ImpossibleStageError if it is less than the number of bots that advance from each group.
+        """
         stage = replace(self, until=self.until or (FINALISTS if self.advance > 1 else 1))
         if stage.until < stage.advance:
             message = f"until = {stage.until} cannot be reached: {stage.advance} of each group advance"
@@ -211,9 +214,9 @@ def ranked(contest: GroupsContest, number: int, groups: Sequence[Members]) -> li
 
 
 def places_of(contest: GroupsContest, number: int, group: Members, lot: Sequence[str]) -> list[GroupMember]:
-    """Return the places of a group that has played all its games, best first.
+    """Return the members of a group that has played all its games, best place first.
 
-    Games that have no result, because they failed, are left out. If none has one, the better seeds are first.
+    Games that have no result, because they failed, are left out. If no game has a result, the better seeds are first.
     """
     advanced, chips, score = Counter[str](), Counter[str](), Counter[str]()
     games = {path: record for path in paths(contest, number, group) if not (record := contest.records[path]).undecided}
@@ -344,7 +347,7 @@ def reached(stage: Groups, order: Sequence[str], records: Sequence[Record]) -> M
 
 
 def suits(game: Game, _rules: Any) -> bool:
-    """Return whether three, four and five bots can play a game of chips."""
+    """Return whether a game has chips, and tables of three, four and five bots."""
     return game.seats[0] <= FEWEST and game.seats[1] >= MOST and game.chips != "none"
 
 

@@ -216,7 +216,7 @@ class Size(NamedTuple):
 
 
 class GameCondition(NamedTuple):
-    """Which games a kind of stage can play."""
+    """The condition that a game must meet for a kind of stage, in words and as a function."""
 
     words: str
     is_met: Callable[[Game, Any], bool]

@@ -283,7 +283,7 @@ def picture(stage: Knockout, order: Sequence[str], records: Sequence[Record]) ->
 
 
 def awarded(stage: Knockout, order: Sequence[str], records: Sequence[Record]) -> list[str]:
-    """Return a sentence about each tie that stayed undecided."""
+    """Return a sentence about each tie that the better seed won because too many sets have no result."""
     return [
         f"{tie.bots[0]} against {tie.bots[1]}, {of.title}: undecided, because "
         f"{cause_text(record.undecided for record in records if record.results.keys() == {*tie.bots})} in "

@@ -25,7 +25,7 @@ class MixedTables(StageConfig):
     """All bots play the same number of rounds at changing tables and keep their chips during a tourney."""
 
     kind: Literal["mixed-tables", "mixed_tables"] = "mixed-tables"
-    """As the file spells it: results of a file with the old word name the kind as they did."""
+    """The kind as croupier.toml spells it: results of a file with the old word keep the old word."""
     name: StageName = "tables"
     tourneys: Many = 25
     """The number of tourneys. Each starts again with the same chips; the result is the mean of all. Example: `tourneys = 100`"""

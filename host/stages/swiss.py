@@ -126,7 +126,7 @@ def about(stage: Swiss, bots: int) -> str:
 
 
 def awarded(stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> list[str]:
-    """Return a sentence about each set that stayed undecided."""
+    """Return a sentence about each set that the better seed won because a fixture has no result."""
     found = {FixtureId.parse(record.path).group: record for record in records if record.undecided}
     return [
         f"{one} against {other}, round {FixtureId.parse(path).round}: undecided, because {cause_text([record.undecided])}; "
