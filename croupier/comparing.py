@@ -82,15 +82,17 @@ def compare(
     """Test whether a new bot is stronger than an old one, and return the result. Both may be functions.
 
     Without `against` the two bots play each other until the sequential test of `croupier compare` decides between a
-    lead of `elo[0]` and a lead of `elo[1]`, both in Elo, or until they have played `tables` (50 000) tables. With
-    `(-20, 0)` it tests whether the new bot is at most 20 Elo weaker.
+    lead of `elo[0]` and a greater lead of `elo[1]`, or until they have played `tables` (50 000) tables. Both leads are
+    in Elo, and in normalised Elo if the game has no winners. With `(-20, 0)` it tests whether the new bot is at most 20
+    Elo weaker.
 
     With `against`, a list of opponents (`"sample:*"` stands for every sample bot of the game), each of the two bots
     plays `tables` (2 000) tables against each opponent. The bot with the higher share of tables won, or the higher mean
     score, is the stronger one.
 
     `sure` (above 0.5, below 1) is the certainty from which on the result is decided. The other arguments are those of
-    `croupier.play`. If no bot names a game and `folder` has no tournament, `game` must be given.
+    `croupier.play`; here each deal is played from every seat unless `mirror` is False. If no bot names a game and
+    `folder` has no tournament, `game` must be given.
 
     Raise Error where the command prints an error. Raise ValueError if `sure` or `tables` is out of range, and TypeError
     if `tables` or `seed` has a wrong type. Raise KeyboardInterrupt at ^C; with `against` it may be an Interrupted,

@@ -41,8 +41,8 @@ class TableCopy:
     def legal(self) -> tuple[int, ...]:
         """Return the legal moves of the seat that plays next, as numbers, in ascending order.
 
-        It is empty if the table is over, or if the game does not list its moves. `env.action_meanings` has the moves by
-        number.
+        It is empty if the table is over, or if the game does not list its moves. `action_meanings` of the environment
+        has the moves as text, by number.
         """
         actions = range(len(self._meanings)) if self._table.open else ()
         return tuple(action for action in actions if self._table.allows(self._read_action(action)))

@@ -49,7 +49,10 @@ class Standings:
 
 
 class Tournament:
-    """A tournament in its folder. It can continue a run that the command `croupier run` began, and vice versa."""
+    """A tournament in its folder, whose path is `folder`. Create it with `croupier.tournament`.
+
+    It can continue a run that the command `croupier run` began, and vice versa.
+    """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder: Path = folder_of(folder)
@@ -94,6 +97,7 @@ class Tournament:
 def tournament(folder: str | PathLike[str]) -> Tournament:
     """Return the tournament of a folder with a croupier.toml, for example one that `croupier new` has created.
 
-    Raise Error if there is no such folder. A croupier.toml that is missing or wrong raises Error only in `run`.
+    Raise Error if there is no such folder. croupier.toml is read by `run`, which raises Error if it is missing or
+    wrong.
     """
     return Tournament(folder)

@@ -160,9 +160,9 @@ class Gauntlet(StageConfig):
         )
 
     def _check_grade(self, name: str, grade: Grade, game: Game) -> None:
-        """Raise ImpossibleStageError if the stage has too few tables to prove a grade, or if the grade is not possible.
+        """Raise ImpossibleStageError if the stage has too few tables to prove a grade, or the grade has wrong keys.
 
-        Its keys can contradict the game or each other.
+        The keys are wrong if they contradict the game or each other.
         """
         if not grade.sure:  # `completed` reports it
             return

@@ -81,9 +81,8 @@ def placing(scores: Scores, lot: Iterable[int]) -> list[int]:
 def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
     """Return the probability that each seat advances, by seat: 1 or 0, or between them if a lot decides.
 
-    The sum is `advance`.
-
-    Statistics use it: the mean over many games is the rate of advancing, without the luck of the lots.
+    The sum is `advance`. Statistics use the probabilities: their mean over many games is the rate of advancing, without
+    the luck of the lots.
     """
     last = sorted(scores, reverse=True)[:advance][-1]
     sure, tied = sum(score > last for score in scores), scores.count(last)
@@ -281,7 +280,7 @@ def size(stage: Groups, _blank: Fixture, bots: int) -> Size:
 def counted(stage: Groups, records: Sequence[Record]) -> list[Record]:
     """Return the records as the standings count them: advancing is a win, and negative scores count as 0 chips.
 
-    Equal bots share the last places from which bots advance, so a win can be a fraction: the luck of a lot does not
+    Equal bots share the last places from which bots advance, so a win can be a fraction. The luck of a lot does not
     count.
     """
     return [record._replace(results=_advanced(record.results, stage.advance)) for record in records]

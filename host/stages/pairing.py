@@ -20,10 +20,10 @@ UNDECIDED = ""
 def round_robin(bots: Sequence[str]) -> Iterator[Pair]:
     """Yield every pair once. In a pair, the bot that is earlier in `bots` comes first.
 
-    The order gives early standings about equally many results of every bot. A worker keeps
-    the sandboxes of BOTS_AT_ONCE bots. Up to that many bots meet in rounds in which each bot plays once. More bots are
-    divided into groups. The groups meet in such rounds, and while two groups meet, each bot of one plays each bot of
-    the other: 2 n sandboxes for n² pairs. Before its first meeting, a group plays its own pairs.
+    The order gives early standings about equally many results of every bot. A worker keeps the sandboxes of
+    BOTS_AT_ONCE bots. Up to that many bots meet in rounds in which each bot plays once. More bots are divided into
+    groups. The groups meet in such rounds, and while two groups meet, each bot of one plays each bot of the other: n²
+    pairs need 2 n sandboxes. Before its first meeting with another group, a group plays its own pairs.
     """
     number = -(-len(bots) // (BOTS_AT_ONCE // 2)) if len(bots) > BOTS_AT_ONCE else 1
     ends = [len(bots) * nth // number for nth in range(number + 1)]
