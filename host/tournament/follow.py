@@ -87,12 +87,13 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
 
 
 def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
-    """Yield the progress of a stage after each finished fixture, until the run ends or stops. Omit stages in `over`.
+    """Yield the progress of a stage for each finished fixture, until the run ends or stops. Omit stages in `over`.
 
-    The first progress of each stage has no record. Raise UserError if the journal is removed or replaced.
+    Fixtures without a result are finished too. The first progress of each stage has no record. `done` counts all
+    fixtures that were finished when the journal was read. Raise UserError if the journal is removed or replaced.
     """
     inode = _inode(journal.path)
-    done, newest = Counter[str](), Counter[str]()
+    done, newest, newest_undecided = Counter[str](), Counter[str](), Counter[str]()
     seen: set[str] = set()
     running = True
     while running:
@@ -105,8 +106,13 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
                 newest[name] = max([newest[name], *(number for number, _ in fresh)])
-                progress = _progress(position, done[name] + len(journal.undecided(name)), entered)
-                for record in [None] * (name not in seen) + [record for _, record in fresh]:
+                undecided = journal.undecided(name)
+                failed = [each for each in undecided if each.number > newest_undecided[name]]
+                newest_undecided[name] = max([newest_undecided[name], *(each.number for each in failed)])
+                progress = _progress(position, done[name] + len(undecided), entered)
+                if name not in seen:
+                    yield progress
+                for record in [*(record for _, record in fresh), *(each.record for each in failed)]:
                     yield progress._replace(record=record)
                 seen.add(name)
         if running:
