@@ -59,6 +59,7 @@ def add(
     wrong is printed, but does not keep it out. After a run has begun, `croupier run` plays what a new bot has missed.
     """
     from host.config.tournament_config import load
+    from host.journal.check import journal_exists
 
     if name and len(submissions) > 1:
         raise click.UsageError("--as names a single submission; several are given")
@@ -78,7 +79,7 @@ def add(
         _write_log(bots, sheet)
         return
     journal = context.folder / "run" / "run.sqlite"
-    begun = journal.exists() and journal.stat().st_size > 0
+    begun = journal_exists(journal)
     bots.mkdir(exist_ok=True)
     taken: list[dict[str, Any]] = []
     refused: list[UserError] = []

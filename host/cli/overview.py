@@ -101,10 +101,13 @@ def _tournament(folder: Path) -> Overview:
 
 
 def _state_of(journal: Path, folder: Path) -> str:
-    """Return the state of a run; "unreadable" if its journal cannot be read."""
+    """Return the state of a run; "" if it has not begun, "unreadable" if its journal cannot be read."""
     from host.config.resolver import registry_of
+    from host.journal.check import journal_exists
     from host.journal.reader import reading
 
+    if not journal_exists(journal):
+        return ""
     try:
         with reading(journal, registry_of(folder)) as opened:
             return opened.state().status

@@ -30,7 +30,7 @@ def commit(context: CliContext) -> None:
     if chosen != "random":
         message = f'seed = "{chosen}" can be read by everyone, so committing to it proves nothing'
         raise UserError([Problem("C010", "croupier.toml", message, hint='seed = "random"')], 3)
-    started = folder.journal.exists()
+    started = folder.has_journal
     if started and not folder.committed():
         hash_, at = commitment(folder.seed(chosen)), None
     else:

@@ -20,6 +20,11 @@ from host.journal.state import (
 from host.stages import Registry
 
 
+def journal_exists(path: Path) -> bool:
+    """Return whether there is a journal at a path. In an empty file nothing has been played: it counts as missing."""
+    return path.exists() and path.stat().st_size > 0
+
+
 @contextlib.contextmanager
 def reject_corrupt(path: Path | str) -> Iterator[None]:
     """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""

@@ -17,7 +17,16 @@ from host.bots.values import BankTime, Evidence, Timing
 from host.games.engine import Game
 from host.journal.chain import SALT_BYTES
 from host.journal.changes import WITHDRAW, Change, withdrawn
-from host.journal.check import check_file, connected, does_not_fit, has_begun, refusal, reject_corrupt, stored_state
+from host.journal.check import (
+    check_file,
+    connected,
+    does_not_fit,
+    has_begun,
+    journal_exists,
+    refusal,
+    reject_corrupt,
+    stored_state,
+)
 from host.journal.descriptions import Description, read_description, stored_value
 from host.journal.kept_lines import kept_lines, kept_lines_file
 from host.journal.lock import lock_holder
@@ -37,7 +46,7 @@ from host.play.lines import lines_of
 from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
 from host.stages import CROUPIERS, Registry, as_counted_by
 
-pack, unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
+pack = msgspec.msgpack.encode
 
 
 class Version(NamedTuple):
@@ -394,8 +403,8 @@ class Journal:
 
     def first_number(self, stage: str) -> int | None:
         """Return the number of a stage's first fixture, even if it no longer counts; None if there is no record."""
-        found = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
-        return None if found is None else found[0]
+        (number,) = self._database.execute("SELECT min(id) FROM fixture WHERE stage = ?", (stage,)).fetchone()
+        return None if number is None else int(number)
 
     def blank(self) -> Fixture:
         """Return a fixture without bots and tables, with the game and the rules of the run.
@@ -610,7 +619,7 @@ def reading(path: Path, registry: Registry = CROUPIERS) -> Iterator[Journal]:
 
     `registry` has the games, kinds of stage and rankings that the journal names.
     """
-    if not path.exists() or not path.stat().st_size:
+    if not journal_exists(path):
         raise nothing_played(path)
     with path.open("rb"):  # SQLite does not tell why it cannot open a file; the system does
         pass

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.output import write_atomically
-from host.journal.check import wal_files
+from host.journal.check import journal_exists, wal_files
 from host.journal.kept_lines import kept_lines_file
 from host.journal.reader import Journal
 from protocols.strict_json import read_json
@@ -45,6 +45,11 @@ class Folder:
         self.undecided = self.run / "undecided"  # bundles of tables at which the game has failed
         self.open = self.run / "open"  # answers of fixtures that are being played, if a bot asks models
         self.recordings = self.path / RECORDINGS
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether a run has written a journal here."""
+        return journal_exists(self.journal)
 
     def create_seed(self) -> None:
         """Draw a seed of 128 random bits into a file that only its owner can read. Keep an existing seed."""
@@ -102,7 +107,7 @@ class Folder:
 
         A committed seed that no table has used is not deleted, because its hash may have been published.
         """
-        unused = self.commitment_file.exists() and not self.journal.exists()
+        unused = self.commitment_file.exists() and not self.has_journal
         seed = () if unused else (self.seed_file, self.commitment_file)
         # Delete the journal first: it is useless without its seed.
         for path in (self.journal, *wal_files(self.journal), kept_lines_file(self.journal), *seed):

@@ -13,7 +13,7 @@ from pathlib import Path
 from host.base.errors import Problem, UserError
 from host.journal.chain import canonical
 from host.journal.changes import Change, Draft
-from host.journal.check import check_file, refusal, reject_corrupt, wal_files
+from host.journal.check import check_file, journal_exists, refusal, reject_corrupt, wal_files
 from host.journal.descriptions import description_text
 from host.journal.kept_lines import write_kept_lines
 from host.journal.lock import locked
@@ -198,7 +198,7 @@ class JournalWriter(Journal):
                     lines[entry.ref] = entry.line
             write_kept_lines(self.path, lines)
         with self._written():
-            self._database.execute("UPDATE record SET answers = x'', times = x'', banks = x'' WHERE answers != x''")
+            self._database.execute("UPDATE record SET answers = x'', times = x'', banks = x''")
         with reject_corrupt(self.path):
             self._database.execute("VACUUM")
 
@@ -247,7 +247,7 @@ def writing(
             stack.enter_context(locked(path.with_suffix(".lock")))
             if fresh is not None:
                 fresh()
-            if path.exists() and path.stat().st_size:
+            if journal_exists(path):
                 check_file(path, registry)
             else:
                 _make(path)

@@ -71,8 +71,8 @@ async def replace_version(
     """
     bots = old.parent
     folder = Folder(bots.parent)
-    begun = has_begun(folder)
-    if begun:
+    begun = False
+    if folder.has_journal:
         if holder := lock_holder(folder.journal):
             raise UserError([in_use(folder.run, holder)], 5)
         with reading(folder.journal, tournament.registry) as journal:
@@ -132,7 +132,7 @@ def _contents(path: Path, limits: TreeLimits) -> list[bytes]:
 
 def _refuse_late(tournament: Tournament, folder: Folder, name: str) -> None:
     """Raise UserError if a run has begun that cannot take another bot."""
-    if not has_begun(folder):
+    if not folder.has_journal:
         return
     with reading(folder.journal, tournament.registry) as journal:
         late = {name} - journal.bots().keys() if journal.begun else set()
@@ -140,11 +140,6 @@ def _refuse_late(tournament: Tournament, folder: Folder, name: str) -> None:
     if problems:
         hint = "--force adds it for the next run, which begins with  croupier run --fresh"
         raise UserError([problem._replace(hint=hint) for problem in problems], 3)
-
-
-def has_begun(folder: Folder) -> bool:
-    """Return whether a folder has a journal that is not empty."""
-    return folder.journal.exists() and folder.journal.stat().st_size > 0
 
 
 def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -> Path:
@@ -155,7 +150,7 @@ def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -
     if place.parent != absolute(folder.path / "bots"):
         message = f"is {display_path(place)}, and `remove` removes only what is in bots/"
         raise UserError([Problem("R015", name, message, hint="remove it from `bots` in croupier.toml")], 3)
-    if has_begun(folder):
+    if folder.has_journal:
         if holder := lock_holder(folder.journal):
             raise UserError([in_use(folder.run, holder)], 5)
         with reading(folder.journal, tournament.registry) as journal:

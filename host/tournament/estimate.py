@@ -15,6 +15,7 @@ import trio
 
 from host.bots.bot_spec import BuiltBot
 from host.config.tournament_config import Tournament
+from host.journal.check import journal_exists
 from host.journal.reader import reading
 from host.journal.state import RecordedBot, RunState
 from host.play.fixture_id import FixtureId
@@ -94,7 +95,7 @@ def remaining(
     """Return the estimate of each stage, and the fixtures that may be played now. `seed` is None if not drawn yet."""
     blank = tournament.blank
     with contextlib.ExitStack() as stack:
-        book = stack.enter_context(reading(journal, tournament.registry)) if journal.exists() else None
+        book = stack.enter_context(reading(journal, tournament.registry)) if journal_exists(journal) else None
         known, recorded = (book.state(), book.bots()) if book and book.begun else (RunState(), {})
         entered = recorded | {name: RecordedBot(name) for name in names if name not in recorded}
         played = Played(book.stage_records, book.sizes) if book else NOTHING
@@ -164,7 +165,7 @@ async def forecast(
         known = tournament.seed != "random" or folder.seed_file.exists()
         seed = folder.seed(tournament.seed) if known else None
         run = RunState(bound=entered_digest(tournament, bots))
-        if folder.journal.exists():
+        if folder.has_journal:
             with reading(folder.journal, tournament.registry) as journal:
                 check_unchanged(journal, tournament, bots, level)
                 run = journal.state() if journal.begun else run

@@ -75,7 +75,7 @@ def check_playable(place: Path, say: Callable[[str], None]) -> Loaded:
     tournament, folder, _ = loaded
     if not tournament.run.cluster and tournament.level.traits.isolates:
         require_level(tournament.level)
-    if folder.journal.exists() and folder.journal.stat().st_size:
+    if folder.has_journal:
         with reading(folder.journal, tournament.registry) as journal:
             late = {submission.name for submission in loaded.submissions} - journal.bots().keys()
             if problems := changed_config(journal, tournament) + late_problems(tournament, journal, late):

@@ -55,7 +55,7 @@ async def choose_level(
 
 def _as_it_began(tournament: Tournament, folder: Folder, here: Level, *, fresh: bool) -> Level:
     """Return the level at which a run began if it is strong enough and still possible, otherwise the level `here`."""
-    if fresh or not folder.journal.exists() or not folder.journal.stat().st_size:
+    if fresh or not folder.has_journal:
         return here
     with reading(folder.journal, tournament.registry) as journal:
         deque(journal.records(), 0)  # read all records, so that damage is found before anything is played or written

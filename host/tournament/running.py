@@ -35,7 +35,7 @@ from host.tournament.stage_runner import Backend, BackendFactory, Run, run_stage
 if TYPE_CHECKING:
     from host.tournament.run_budget import RunBudget
 
-WONDER = 1.0  # seconds; a preparation that takes longer is reported
+SLOW_PREPARATION_S = 1.0  # a preparation that takes longer is reported
 
 
 class Observer(Protocol):
@@ -192,7 +192,7 @@ async def play_tournament(
         )
     except UserError as refused:
         raise logs.refused(refused) from refused
-    if options.fresh and folder.journal.exists() and folder.commitment_file.exists():
+    if options.fresh and folder.has_journal and folder.commitment_file.exists():
         watch.say("WARNING  --fresh deletes the committed seed too: publish the hash of the new one")
     with writing(folder.journal, tournament.registry, fresh=folder.reset if options.fresh else None) as journal:
         before = len(journal.changes())
@@ -265,5 +265,5 @@ async def play_stages(
 
 
 def slow_preparation_reporter(say: Callable[[str], None]) -> Callable[[str, float], None]:
-    """Return a function that reports a bot whose preparation took longer than WONDER seconds."""
-    return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > WONDER else None
+    """Return a function that reports a bot whose preparation took longer than SLOW_PREPARATION_S."""
+    return lambda name, took: say(f"ready  {name}  {took:.1f} s") if took > SLOW_PREPARATION_S else None

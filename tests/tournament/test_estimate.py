@@ -105,6 +105,15 @@ def test_what_has_been_played_is_not_left(tmp_path: Path) -> None:
     assert done.out.splitlines()[-1] == f"everything has been played: croupier -C {folder} standings"
 
 
+def test_nothing_has_been_played_in_an_empty_journal(tmp_path: Path) -> None:
+    journal = tmp_path / "run" / "run.sqlite"
+    journal.parent.mkdir()
+    journal.touch()
+    (stage,), now = remaining(load(cup(tmp_path, "pazaak", '[[stage]]\nkind = "round-robin"')), BOTS, b"s", journal)
+    assert stage.fixtures == len(now) > 0
+    assert "a tournament of pazaak, not started" in croupier("-C", tmp_path).out
+
+
 @pytest.mark.long
 def test_a_dry_run_says_on_a_terminal_that_it_is_on_trial(tmp_path: Path) -> None:
     folder = cup_in(tmp_path / "cup", ["davey.c", "cautious.c"], tourneys=3, rounds=1)
