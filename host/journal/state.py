@@ -179,8 +179,8 @@ class RunState:
         ]
 
     def stage(self, name: str) -> StageState:
-        """Return the stage with this name. Raise ValueError if there is none."""
-        return self.stages[[stage.name for stage in self.stages].index(name)]
+        """Return the stage with this name. Raise KeyError if there is none."""
+        return {stage.name: stage for stage in self.stages}[name]
 
     def with_stages(self, *configs: StageConfig) -> "RunState":
         """Return the state with these stages instead. A stage with a known name keeps its status, bots and places."""

@@ -105,9 +105,8 @@ async def adhoc_session(
         for bot in bots:
             journal.add_bot(RecordedBot.of(bot, sources.get(bot.name, "")))
         setup = WorkerSetup(game, settings.rules, tuple(bots), seed, settings.level)
-        if (
-            settings.logs
-        ):  # one table at a time: otherwise nobody would know to which of several open questions a text belongs
+        if settings.logs:
+            # One table at a time: with several open questions, nobody would know to which of them a text belongs.
             setup = setup._replace(logs=True, parallel_tables=1)
         async with executor(setup, watch.say, workers) as pool:
             pool = CheckedPool(pool, partial(require_decided, game))
