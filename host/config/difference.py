@@ -35,14 +35,14 @@ def terms_of(tournament: Tournament) -> Terms:
     )
 
 
-def canonical(tournament: Tournament) -> dict[str, Any]:
+def result_settings(tournament: Tournament) -> dict[str, Any]:
     """Return the settings that results depend on, as JSON values with the keys of croupier.toml."""
     return terms_of(tournament).settings(tournament.game.name, tournament.stages)
 
 
 def settings_of(tournament: Tournament) -> dict[str, Any]:
     """Return all settings, by the keys of croupier.toml. A file with these settings defines the same tournament."""
-    settings = canonical(tournament)
+    settings = result_settings(tournament)
     if tournament.season:
         del settings["seed"]  # a season draws its own, and people hand in the bots
     rules = {key: value for key, value in settings["rules"].items() if not isinstance(value, list)}
@@ -88,7 +88,7 @@ def _invited(tournament: Tournament, stage: Mapping[str, Any]) -> dict[str, Any]
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return the differences between two results of `canonical`: "[limits] move: 1 s → 2 s"; empty if there are none.
+    """Return the differences between two results of `result_settings`: "[limits] move: 1 s → 2 s"; empty if there are none.
 
     Name at most three, and count the others.
     """

@@ -51,7 +51,7 @@ from host.rules.catalogue import rule_type
 from host.sandbox.levels import DEFAULT_LEVEL, STRONGEST_FIRST, Level
 from host.sandbox.limits import BANK_SCOPES, BYTES, MAX_RETRIES, Limits, ModelAccess, size
 from host.stages import KINDS, Registry, config_of, kind_of, references_of
-from host.stages.kind import ImpossibleStageError, SkippedStage, StageConfig, Surroundings
+from host.stages.kind import BLANK, ImpossibleStageError, SkippedStage, StageConfig, Surroundings
 from host.submissions.discovery import Entry, discover, expand_patterns, load_submissions
 from host.submissions.languages import languages_with
 
@@ -301,7 +301,7 @@ class Tournament(NamedTuple):
     @property
     def blank(self) -> Fixture:
         """Return a fixture without bots and tables, with the game and the rules of the tournament."""
-        return Fixture(self.game.name, self.rules, "", "", (), 0)
+        return BLANK._replace(game=self.game.name, rules=self.rules)
 
     @property
     def level(self) -> Level:

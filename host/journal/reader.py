@@ -45,6 +45,7 @@ from host.journal.state import (
 from host.play.lines import lines_of
 from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
 from host.stages import CROUPIERS, Registry, as_counted_by
+from host.stages.kind import BLANK
 
 pack = msgspec.msgpack.encode
 
@@ -414,7 +415,7 @@ class Journal:
         query = "SELECT about FROM fixture UNION ALL SELECT about FROM undecided LIMIT 1"
         row = self._database.execute(query).fetchone()
         played = self._fixture(row[0] if row else None)
-        return Fixture(played.game, played.rules, plan="", path="", bots=(), tables=0)
+        return BLANK._replace(game=played.game, rules=played.rules)
 
     def fixture(self, path: str, fixture: int | None = None) -> Fixture:
         """Return the fixture with this path that counts, or the one with number `fixture`, even if it does not count.

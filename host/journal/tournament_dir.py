@@ -18,9 +18,11 @@ from host.journal.kept_lines import kept_lines_file
 from host.journal.reader import Journal
 from protocols.strict_json import read_json
 
-BEGIN_AGAIN = "restore it from a backup, or start again with  croupier run --fresh"
-"""The hint for a damaged file with a seed or a commitment."""
+START_AGAIN = "start again with  croupier run --fresh"
+"""The last part of a hint, or all of it."""
 
+RESTORE = f"restore it from a backup, or {START_AGAIN}"
+"""The hint for a damaged file with a seed or a commitment."""
 
 RECORDINGS = "run/models"
 """The path, in a tournament's folder, of the recorded messages between bots and models, if croupier.toml wants them."""
@@ -65,7 +67,7 @@ class Folder:
         """
         if chosen != "random":
             return read_seed(chosen)
-        return drawn_seed(self.seed_file, BEGIN_AGAIN)
+        return drawn_seed(self.seed_file, RESTORE)
 
     def reveal(self) -> None:
         """Make the seed readable for all users, after the tournament."""
@@ -100,7 +102,7 @@ class Folder:
         try:
             return read_commitment(self.commitment_file)
         except ValueError as broken:
-            raise damaged_seed(self.commitment_file, "is not a commitment", BEGIN_AGAIN) from broken
+            raise damaged_seed(self.commitment_file, "is not a commitment", RESTORE) from broken
 
     def reset(self) -> None:
         """Delete the journal, the seed, and the folders that the run has written. Only `--fresh` does this.

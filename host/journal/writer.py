@@ -87,7 +87,7 @@ class JournalWriter(Journal):
         """
         with self._written():
             if not self.begun:
-                self.remove_bot(bot.name)
+                self.delete_bot(bot.name)
             (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM fixture").fetchone()
             (old,) = self._database.execute("SELECT max(id) FROM version WHERE name = ?", (bot.name,)).fetchone()
             row = (*bot.row(), time.time(), user_name(), old, last)
@@ -98,7 +98,7 @@ class JournalWriter(Journal):
             )
             self._reseal()
 
-    def remove_bot(self, name: str) -> None:
+    def delete_bot(self, name: str) -> None:
         """Delete all versions of a bot. Call this only before the bot has played."""
         with self._written():
             self._database.execute("DELETE FROM version WHERE name = ?", (name,))

@@ -2,7 +2,7 @@
 
 import sys
 
-from host.sandbox.levels import UNPROTECTED, Level
+from host.sandbox.levels import NO_SANDBOX, UNPROTECTED, Level
 
 
 def level_in_force(demanded: Level, unsafe: bool) -> Level:
@@ -13,6 +13,6 @@ def level_in_force(demanded: Level, unsafe: bool) -> Level:
     from host.sandbox.detect import require_level
 
     if unsafe or not demanded.traits.isolates:
-        print("WARNING  no sandbox: every bot can read, change and send everything that you can", file=sys.stderr)
+        print(NO_SANDBOX, file=sys.stderr)
         return UNPROTECTED
     return require_level(demanded)

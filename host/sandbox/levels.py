@@ -30,6 +30,9 @@ class Traits(NamedTuple):
     """The weaknesses of the level, as `croupier doctor` prints them."""
 
 
+NO_SANDBOX = "WARNING  no sandbox: every bot can read, change and send everything that you can"
+"""The warning before bots play at a level that does not isolate them."""
+
 MEASURED = "memory and processor time are measured every 20 ms: processes with a shorter life are not counted"
 
 

@@ -32,6 +32,7 @@ MAX_LIST_BYTES = 16 << 20
 """Largest size of a text file that a stage names. A list of 200 000 meetings fits in it."""
 
 BLANK = Fixture("", None, "", "", (), 0)
+"""A fixture without a game, rules, bots and tables."""
 
 
 # A stage in croupier.toml and in the journal.

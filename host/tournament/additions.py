@@ -6,6 +6,7 @@ config that would change results (other rules, other limits, fewer tables) is no
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from host.base.errors import Problem
@@ -15,11 +16,10 @@ from host.config.tournament_config import Tournament
 from host.journal.changes import LATE, MORE, REPLACE, Change, Draft, withdrawn
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunStatus, StageStatus
+from host.journal.tournament_dir import START_AGAIN
 from host.journal.writer import JournalWriter
 from host.stages import kind_of
 from host.stages.kind import StageConfig
-
-OR_START_AGAIN = "or start again with  croupier run --fresh"
 
 
 class Additions(NamedTuple):
@@ -67,7 +67,7 @@ def with_raised(stages: Sequence[StageConfig], raised: Sequence[Raised]) -> list
 def late_problems(tournament: Tournament, journal: Journal, late: Collection[str]) -> list[Problem]:
     """Return the problems that keep bots from joining a run late; empty if every stage that has begun can take them."""
     names, where = ", ".join(sorted(late)), str(tournament.path)
-    hint = f"leave {names} out of `bots`, {OR_START_AGAIN}"
+    hint = f"leave {names} out of `bots`, or {START_AGAIN}"
     begun = [stage for stage in tournament.stages if names and journal.has_played(stage.name)]
     closed = [
         Problem("R004", where, f'{names} cannot join: stage "{stage.name}" has begun, and {why}', hint=hint)
@@ -87,7 +87,7 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
             "R001",
             str(tournament.path),
             f"changed since this run began ({each.sentence}): {why}",
-            hint=f"{each.key} = {each.before}, {OR_START_AGAIN}",
+            hint=f"{each.key} = {each.before}, or {START_AGAIN}",
         )
         for each in raised
         if journal.has_played(each.stage)
@@ -97,7 +97,7 @@ def more_problems(tournament: Tournament, journal: Journal, raised: Sequence[Rai
 
 def replacement_problems(tournament: Tournament, journal: Journal, bot: str) -> list[Problem]:
     """Return the problem that keeps a new version from replacing the results of a bot; empty if there is none."""
-    why, hint = "", f"add it under a new name, {OR_START_AGAIN}"
+    why, hint = "", f"add it under a new name, or {START_AGAIN}"
     if bot in withdrawn(journal.changes()):
         why, hint = "it is withdrawn", f"croupier withdraw {bot} --undo --reason …"
     lasting = [name for name, recorded in journal.bots().items() if recorded.lasting and name != bot]
@@ -133,21 +133,12 @@ def record_additions(journal: JournalWriter, added: Additions, reason: str, *, r
     """
     stages = [stage.name for stage in journal.state().stages if journal.has_played(stage.name)]
     for bot in added.late:
-
-        def enter(bot: BuiltBot = bot) -> None:
-            journal.add_bot(RecordedBot.of(bot))
-            reopen(journal, stages)
-
-        journal.change(Draft(LATE, bot.name, reason, about={"revealed": revealed}), enter)
+        draft = Draft(LATE, bot.name, reason, about={"revealed": revealed})
+        journal.change(draft, partial(_enter, journal, bot, stages))
     for each in added.raised:
-
-        def raise_key(each: Raised = each) -> None:
-            state = journal.state()
-            journal.set_state(state.with_stages(*with_raised(state.configs, [each])))
-            reopen(journal, {each.stage}.intersection(stages))
-
         about = {"before": each.before, "after": each.after}
-        journal.change(Draft(MORE, each.key, reason, stage=each.stage, about=about), raise_key)
+        draft = Draft(MORE, each.key, reason, stage=each.stage, about=about)
+        journal.change(draft, partial(_raise_key, journal, each, {each.stage}.intersection(stages)))
 
 
 def replace_bot(journal: JournalWriter, bot: BuiltBot, reason: str, *, revealed: bool) -> Change:
@@ -160,17 +151,25 @@ def replace_bot(journal: JournalWriter, bot: BuiltBot, reason: str, *, revealed:
     about = {"before": journal.bots()[bot.name].sha256, "after": bot.sha256, "revealed": revealed}
     paths = [path for some in played.values() for path in some]
     draft = Draft(REPLACE, bot.name, reason, about=about, set_aside=paths)
-
-    def enter() -> None:
-        journal.add_bot(RecordedBot.of(bot))
-        if paths:
-            reopen(journal, [name for name in stages if played[name]])
-
-    return journal.change(draft, enter)
+    return journal.change(draft, partial(_enter, journal, bot, [name for name in stages if played[name]]))
 
 
-def reopen(journal: JournalWriter, stages: Collection[str]) -> None:
-    """Record in the journal that these stages, and the run, are not finished."""
+def _enter(journal: JournalWriter, bot: BuiltBot, reopened: Collection[str]) -> None:
+    """Enter a version of a bot, and reopen the stages in which it has fixtures to play."""
+    journal.add_bot(RecordedBot.of(bot))
+    _reopen(journal, reopened)
+
+
+def _raise_key(journal: JournalWriter, raised: Raised, reopened: Collection[str]) -> None:
+    """Set a key of a stage to its new value, and reopen the stage if it has begun."""
+    state = journal.state()
+    journal.set_state(state.with_stages(*with_raised(state.configs, [raised])))
+    _reopen(journal, reopened)
+
+
+def _reopen(journal: JournalWriter, stages: Collection[str]) -> None:
+    """Record in the journal that these stages, and the run, are not finished. No stages: change nothing."""
     for name in stages:
         journal.set_stage(name, StageStatus.RUNNING)
-    journal.set_status(RunStatus.INTERRUPTED)
+    if stages:
+        journal.set_status(RunStatus.INTERRUPTED)

@@ -24,7 +24,7 @@ from host.results.bot_logs import TableLogs
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
 from host.stages import registry_of_game
-from host.stages.kind import Field, PairStageConfig, with_plan
+from host.stages.kind import BLANK, Field, PairStageConfig, with_plan
 from host.submissions.examine import prepare_bots
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.running import Observer
@@ -113,7 +113,7 @@ async def adhoc_session(
             if settings.logs:
                 pool = CheckedPool(pool, partial(_write_logs, TableLogs(settings.logs, watch.say)))
             journal.set_state(replace(journal.state(), workers=pool.description))
-            blank = with_plan(stage, Fixture(game.name, settings.rules, "", "", (), 0))
+            blank = with_plan(stage, BLANK._replace(game=game.name, rules=settings.rules))
             yield AdhocSession(bots, seed, journal, pool, blank, stage)
 
 

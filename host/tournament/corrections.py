@@ -14,6 +14,7 @@ from host.base.format import counted, thousands
 from host.journal.changes import READMIT, REDO, WITHDRAW, Change, Draft
 from host.journal.reader import Journal
 from host.journal.state import RunStatus, StageState, StageStatus
+from host.journal.tournament_dir import START_AGAIN
 from host.journal.writer import JournalWriter
 from host.play.fixture_id import is_within, with_sorted_bots
 from host.play.records import Fixture, Record
@@ -21,8 +22,6 @@ from host.results.course import Played, Position, course
 from host.stages import kind_of, references_of
 from host.stages.agenda import Records
 from host.stages.kind import SkippedStage
-
-START_AGAIN = "start again with  croupier run --fresh"
 
 
 class Correction(NamedTuple):
@@ -36,29 +35,10 @@ class Begun(NamedTuple):
     """The last stage in which a fixture has been played. `following` are the positions in the stages after it."""
 
     number: int  # from 0
+    state: StageState
     position: Position
     blank: Fixture
     following: Sequence[Position]
-
-    @property
-    def later(self) -> Sequence[StageState]:
-        """Return the states of the stages after this one."""
-        return [position.state for position in self.following]
-
-    @property
-    def name(self) -> str:
-        """Return the name of the stage."""
-        return self.position.state.name
-
-    @property
-    def over(self) -> bool:
-        """Whether the stage is recorded as finished."""
-        return self.position.state.over
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """Return the bots that began the stage."""
-        return self.position.bots
 
 
 def refused(where: str, message: str, hint: str) -> UserError:
@@ -81,7 +61,7 @@ def last_begun(journal: Journal, seed: bytes) -> Begun:
     ]
     number, played = max(begun, default=0), Played(journal.stage_records, journal.sizes)
     positions = course(state, journal.bots(), seed, played)
-    return Begun(number, positions[number], journal.blank(), positions[number + 1 :])
+    return Begun(number, state.stages[number], positions[number], journal.blank(), positions[number + 1 :])
 
 
 # Redo.
@@ -91,10 +71,10 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
     """Plan to play a fixture again, or all fixtures of a pairing such as `league/ada+grace`."""
     begun, (name, paths) = last_begun(journal, seed), _fixtures(journal, name)
     stages = {place[0] for path in paths if (place := journal.place_of(path))}
-    if stages != {begun.name}:
-        message = f"{begun.name} has begun, and this result has decided which bots play there"
+    if stages != {begun.state.name}:
+        message = f"{begun.state.name} has begun, and this result has decided which bots play there"
         raise refused(name, message, START_AGAIN)
-    records = journal.stage_records(begun.name)
+    records = journal.stage_records(begun.state.name)
     bots = journal.bots()
     playing = {bot for path in paths for bot in records[path].results}
     for bot in sorted(playing):
@@ -113,7 +93,7 @@ def plan_redo(journal: Journal, seed: bytes, name: str, reason: str) -> Correcti
         f"{counted(len(paths), 'fixture')}, {counted(tables, 'table')}: the record is kept and no longer counts",
         "croupier run plays it again with the same seed path, hence with the same cards",
     )
-    return Correction(Draft(REDO, name, reason, begun.name, set_aside=paths), effects)
+    return Correction(Draft(REDO, name, reason, begun.state.name, set_aside=paths), effects)
 
 
 def _fixtures(journal: Journal, name: str) -> tuple[str, list[str]]:
@@ -187,8 +167,8 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
     if not undecided:
         return []
     begun = last_begun(journal, seed)
-    records = journal.stage_records(begun.name)
-    paths = [each.path for each in undecided if each.stage == begun.name]
+    records = journal.stage_records(begun.state.name)
+    paths = [each.path for each in undecided if each.stage == begun.state.name]
     return _independent(begun, records, paths)
 
 
@@ -226,14 +206,14 @@ def plan_withdraw(journal: Journal, seed: bytes, bot: str, reason: str) -> Corre
     if of := [stage.name for stage in state.configs if bot in references_of(stage)]:
         message = f"is a reference of {of[0]}: all results there are results against it"
         raise refused(bot, message, START_AGAIN)
-    playing = bot in begun.bots
-    if playing and not begun.position.kind.changes.leavable and not begun.over:
-        message = f"{begun.name} is under way, and the results of {bot} decide who meets whom there"
-        raise refused(bot, message, f"croupier run --stage {begun.name} plays it to its end; withdraw {bot} then")
-    if playing and not begun.over and len(begun.bots) - len(begun.position.field.withdrawn) <= 2:
-        raise refused(bot, f"{begun.name} is under way and would have fewer than two bots", START_AGAIN)
+    playing = bot in begun.position.bots
+    if playing and not begun.position.kind.changes.leavable and not begun.state.over:
+        message = f"{begun.state.name} is under way, and the results of {bot} decide who meets whom there"
+        raise refused(bot, message, f"croupier run --stage {begun.state.name} plays it to its end; withdraw {bot} then")
+    if playing and not begun.state.over and len(begun.position.bots) - len(begun.position.field.withdrawn) <= 2:
+        raise refused(bot, f"{begun.state.name} is under way and would have fewer than two bots", START_AGAIN)
     effects = [_loss(journal, stage, bot) for stage in state.stages[: begun.number + 1]]
-    unchanged = [f"the bots of {begun.name} were chosen before, and stay the same"] if begun.number else []
+    unchanged = [f"the bots of {begun.state.name} were chosen before, and stay the same"] if begun.number else []
     following = [_absence(position, bot) for position in begun.following]
     return Correction(
         Draft(WITHDRAW, bot, reason), (*filter(None, effects), *unchanged, *following, "nothing is deleted")
@@ -263,9 +243,9 @@ def plan_readmit(journal: Journal, seed: bytes, bot: str, reason: str) -> Correc
     begun = last_begun(journal, seed)
     if bot not in journal.state().withdrawn:
         raise refused(bot, "is not withdrawn", "croupier status shows the changes of the run")
-    playing = bot in begun.bots
+    playing = bot in begun.position.bots
     back = "its tables count again, and what it has missed is played by  croupier run"
-    absent = f"{begun.name} began without it and goes on without it"
+    absent = f"{begun.state.name} began without it and goes on without it"
     return Correction(Draft(READMIT, bot, reason), (back if playing else absent,))
 
 
@@ -283,11 +263,12 @@ def _settle(journal: JournalWriter, seed: bytes, redo: bool) -> None:
     Set the stages after it back to WAITING. `redo`: the stage has a fixture to play again.
     """
     begun = last_begun(journal, seed)
-    reopened = {stage.name: StageStatus.WAITING for stage in begun.later if stage.status is not StageStatus.WAITING}
-    if begun.over and (redo or begun.position.agenda(begun.blank).next() is not None):
-        reopened[begun.name] = StageStatus.RUNNING
-    elif begun.over:
-        journal.set_stage(begun.name, places=begun.position.outcome.places)
+    later = [position.state for position in begun.following]
+    reopened = {stage.name: StageStatus.WAITING for stage in later if stage.status is not StageStatus.WAITING}
+    if begun.state.over and (redo or begun.position.agenda(begun.blank).next() is not None):
+        reopened[begun.state.name] = StageStatus.RUNNING
+    elif begun.state.over:
+        journal.set_stage(begun.state.name, places=begun.position.outcome.places)
     for stage, status in reopened.items():
         journal.set_stage(stage, status)
     if reopened:

@@ -11,7 +11,7 @@ from host.config.difference import difference, terms_of
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
 from host.journal.lock import in_use, lock_holder
 from host.journal.reader import Journal, reading
-from host.journal.tournament_dir import Folder
+from host.journal.tournament_dir import START_AGAIN, Folder
 from host.sandbox.detect import require_level
 from host.stages import references_of
 from host.tournament.additions import (
@@ -21,7 +21,7 @@ from host.tournament.additions import (
     with_raised,
 )
 
-BEGIN_AGAIN = "restore it to continue, or start again with  croupier run --fresh"
+RESTORE_TO_CONTINUE = f"restore it to continue, or {START_AGAIN}"
 
 
 class Loaded(NamedTuple):
@@ -96,7 +96,7 @@ def changed_config(journal: Journal, tournament: Tournament) -> list[Problem]:
     now = state.with_stages(*tournament.stages)
     if changed := difference(before.settings(), terms_of(tournament).settings(tournament.game.name, now.configs)):
         message = f"changed since this run began ({changed})"
-        return [Problem("R001", str(tournament.path), message, hint=BEGIN_AGAIN)]
+        return [Problem("R001", str(tournament.path), message, hint=RESTORE_TO_CONTINUE)]
     return more_problems(tournament, journal, raised)
 
 

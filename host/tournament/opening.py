@@ -14,9 +14,9 @@ from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
 from host.journal.reader import Journal, reading
 from host.journal.state import RecordedBot, RunState, RunStatus
-from host.journal.tournament_dir import Folder, commitment
+from host.journal.tournament_dir import START_AGAIN, Folder, commitment
 from host.journal.writer import JournalWriter
-from host.sandbox.levels import UNPROTECTED, Level
+from host.sandbox.levels import NO_SANDBOX, UNPROTECTED, Level
 from host.tournament.additions import (
     Additions,
     late_problems,
@@ -24,12 +24,8 @@ from host.tournament.additions import (
     record_additions,
 )
 from host.tournament.fixture_size import fewest_tables
-from host.tournament.loading import BEGIN_AGAIN, changed_config
+from host.tournament.loading import RESTORE_TO_CONTINUE, changed_config
 from host.tournament.stage_runner import Backend
-
-NO_SANDBOX = (
-    "WARNING  no sandbox: every bot can read, change and send everything that you can; this is recorded in the results"
-)
 
 
 async def choose_level(
@@ -48,7 +44,7 @@ async def choose_level(
     wanted = UNPROTECTED if unsafe else tournament.level
     here = await backend.demand(wanted)
     if not wanted.traits.isolates:
-        say(NO_SANDBOX)
+        say(f"{NO_SANDBOX}; this is recorded in the results")
         return wanted
     return _as_it_began(tournament, folder, here, fresh=fresh)
 
@@ -86,7 +82,7 @@ def open_run(
     if promised and promised.sha256 != commitment(seed):
         broken = "that was committed to"
     if broken:
-        hint = "restore the old one, or start again with  croupier run --fresh"
+        hint = f"restore the old one, or {START_AGAIN}"
         raise UserError([Problem("R010", str(folder.seed_file), f"is not the seed {broken}", hint=hint)], 3)
     record_additions(journal, added, reason, revealed=bool(added.late) and folder.revealed(journal))
     began = journal.state()
@@ -122,13 +118,13 @@ def check_unchanged(journal: Journal, tournament: Tournament, bots: Sequence[Bui
             problems.append(Problem("R002", name, message, hint=hint))
     if left := sorted(before.keys() - now.keys()):
         message = f"the list of bots has changed since this run began: {', '.join(left)} removed"
-        problems.append(Problem("R004", where, message, hint=BEGIN_AGAIN))
+        problems.append(Problem("R004", where, message, hint=RESTORE_TO_CONTINUE))
     late = [bot for bot in bots if bot.name not in before]
     problems += late_problems(tournament, journal, [bot.name for bot in late])
     if state.level != level:
         message = f"this run began at level {state.level.label}, but the level is now {level.label}"
-        unsafe = "croupier run --unsafe continues it, or start again with  croupier run --fresh"
-        hint = BEGIN_AGAIN if state.level.traits.isolates else unsafe
+        unsafe = f"croupier run --unsafe continues it, or {START_AGAIN}"
+        hint = RESTORE_TO_CONTINUE if state.level.traits.isolates else unsafe
         problems.append(Problem("R007", where, message, hint=hint))
     if problems:
         raise UserError(problems, 3)
@@ -164,7 +160,7 @@ def record_run(journal: JournalWriter, known: RunState, tournament: Tournament, 
     )
     journal.set_state(state)
     for name in journal.bots().keys() - {bot.name for bot in bots}:
-        journal.remove_bot(name)
+        journal.delete_bot(name)
     fixed = journal.bots() if journal.begun else {}  # once fixtures are played, the rows of their bots must not change
     for bot in (bot for bot in bots if bot.name not in fixed):
         journal.add_bot(RecordedBot.of(bot))

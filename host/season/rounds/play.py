@@ -14,7 +14,7 @@ from host.base.output import write_atomically
 from host.base.paths import remove_tree
 from host.base.toml_file import read, toml_lines
 from host.bots.values import BENCHING
-from host.config.difference import canonical, settings_of
+from host.config.difference import result_settings, settings_of
 from host.config.resolver import CONFIG, registry_of
 from host.config.tournament_config import Tournament
 from host.journal.reader import Journal, reading
@@ -38,8 +38,8 @@ MEETINGS = "meetings.txt"
 
 
 def how_tables_are_played(tournament: Tournament) -> str:
-    """Return the settings that the results of rounds depend on, as canonical JSON."""
-    settings = canonical(tournament)
+    """Return the settings that the results of rounds depend on, as JSON."""
+    settings = result_settings(tournament)
     return json.dumps({key: settings[key] for key in ("game", "rules", "limits", "sandbox")}, sort_keys=True)
 
 
