@@ -108,15 +108,14 @@ class Clock:
         self.start(asked, first + more, later)
         self._monitored.set_cpu_budget(self._limits.cpu * len(limits) + more, self.budget.left)
 
-    def begin_process(self, question: HasQuestion, spent: float) -> float:
+    def begin_process(self, question: HasQuestion) -> float:
         """Start the clock for a question that is asked now by the start of a process.
 
-        `spent` is the bot's processor time in the fixture so far, in seconds. Return the seconds of processor time that the
-        answer may take.
+        Return the seconds of processor time that the answer may take.
         """
         banked = 0.0 if self.bank is None else self.bank.left
         self.free = granted(question, self._limits.per_move)
-        allowed = min(self._limits.cpu + banked, self.budget.begin(question.table, spent))
+        allowed = min(self._limits.cpu + banked, self.budget.left)
         self._monitored.set_cpu_budget(allowed)
         self.forget()
         self.start(time.perf_counter(), self.free + banked)

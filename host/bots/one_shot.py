@@ -87,10 +87,10 @@ class OneShot:
         await self._control.reap()
         clock, monitored, keeper = self._clock, self._monitored, self._context.sandbox.keeper
         clock.take(question)
-        monitored.new_process()
-        self._allowed, self._late, self._waited = clock.begin_process(question, self._control.totals.cpu), False, 0.0
-        if self._allowed <= 0:
+        if clock.budget.begin(question.table, self._control.totals.cpu) <= 0:
             return OVERSPENT
+        monitored.new_process()
+        self._allowed, self._late, self._waited = clock.begin_process(question), False, 0.0
         monitored.mark_slow(clock.asked)
         look = Overdue(min(clock.free, MIN_MEASURED_WAIT_S) if keeper.warm else clock.free, self._overdue)
         limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * clock.granted

@@ -29,11 +29,11 @@ from helpers import (
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
 from host.bots.conversation import AskedProcess
-from host.bots.monitor import running_monitor
+from host.bots.monitor import MonitoredSandbox, running_monitor
 from host.bots.run_queue import RunQueueWaits, ThreadTime, foreign_wait
-from host.bots.seat import open_seat
+from host.bots.seat import open_process, open_seat
 from host.bots.stall_sampler import Stalls
-from host.bots.values import Batch, Evidence, Question
+from host.bots.values import OVERSPENT, Batch, Evidence, Question
 from host.games import GAMES
 from host.inspect.evidence import time_breakdown
 from host.play.jobs import Job
@@ -452,6 +452,33 @@ def test_what_a_table_has_cost_too_much_the_next_may_have_again(at: str, protoco
         return [answer.kind if isinstance(answer, Fault) else answer.verb for answer in answers]
 
     assert trio.run(ask) == ["S", "S", "cpu", "cpu", "S"]
+
+
+def test_a_bot_without_processor_time_for_a_question_owes_no_answer() -> None:
+    limits = AMPLE._replace(cpu_table=1e-6)
+    bot, question = (
+        bot_of("print('S')\n", ".py", "penniless", limits, "argv"),
+        Question(1, 1, GAMES["cardshark"].examples[0]),
+    )
+    watched: list[MonitoredSandbox] = []
+
+    def clock(limits: Limits, monitored: MonitoredSandbox) -> Clock:
+        watched.append(monitored)
+        return Clock(limits, monitored)
+
+    async def ask() -> None:
+        async with (
+            running_monitor() as watcher,
+            sandboxed(levels()[-1], Home(Path(bot.folder)), limits) as sandbox,
+            open_process(bot, GAMES["cardshark"], sandbox, 1, watcher, new_clock=clock) as process,
+        ):
+            for _ in range(2):
+                process.send(Batch([question]))
+                failed = (await process.finish()).failed
+            assert failed == OVERSPENT
+            assert not watched[0].samples.are_due
+
+    trio.run(ask)
 
 
 # A busy machine.
