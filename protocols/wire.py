@@ -68,11 +68,15 @@ class Fault(NamedTuple):
 
     @property
     def ends_process(self) -> bool:
-        """Whether the bot's process is killed. After a fault that an adapter has reported, the process keeps running."""
-        return self.kind is not FaultKind.EXCEPTION and self != ADAPTER_TIMEOUT
+        """Whether the bot's process is killed."""
+        return self.kind not in HARMLESS and self != ADAPTER_TIMEOUT
 
 
-ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")  # an adapter reports it as `! TimeoutError`
+HARMLESS = frozenset({FaultKind.EXCEPTION, FaultKind.ILLEGAL, FaultKind.BENCHED})
+"""The faults after which the bot's process keeps running."""
+
+ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")
+"""An adapter reports it as `! TimeoutError`. The process keeps running."""
 
 Answer = Move | Fault
 View = tuple[Any, ...]
@@ -288,7 +292,8 @@ def spell(value: object) -> str:
     """Return one field of a question as text. An empty field is `-`, so a line always has all its fields.
 
     The items of a list are joined by commas, the fields of a NamedTuple by colons. A character of a text that would end the
-    field or the item is written as `%` and two hexadecimal digits. Raise TypeError for any other type.
+    field or the item is written as `%` and two hexadecimal digits. The value has a type that a view may have (see `View`):
+    the cache cannot distinguish 1.0 from 1. The sources of questions refuse other types (host/play/sources).
     """
     if isinstance(value, tuple) and type(value) is not tuple:
         return _struct_spellings[value]

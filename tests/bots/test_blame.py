@@ -50,10 +50,10 @@ def test_output_counts_whatever_the_exit_status_but_not_beyond_a_limit() -> None
     assert not Ending(limit=FaultKind.MEMORY).passed_no_limit
 
 
-def test_only_what_an_adapter_reports_leaves_the_process_alive() -> None:
-    alive = [Fault(kind, "ValueError") for kind in FaultKind if not Fault(kind, "ValueError").ends_process]
+def test_what_an_adapter_reports_an_illegal_move_and_an_unasked_question_leave_the_process_alive() -> None:
+    alive = [kind for kind in FaultKind if not Fault(kind, "ValueError").ends_process]
 
-    assert alive == [Fault(FaultKind.EXCEPTION, "ValueError")]
+    assert alive == [FaultKind.EXCEPTION, FaultKind.ILLEGAL, FaultKind.BENCHED]
     assert not ADAPTER_TIMEOUT.ends_process
     assert Fault(FaultKind.TIMEOUT).ends_process
 
