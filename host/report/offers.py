@@ -81,7 +81,7 @@ class Offers:
         for pick in self._with_others(ordered):
             if len(found) == wanted:
                 break
-            known = (pick.path, pick.nth, self._stage_of[pick.path] in self._shown.stages) in self.known
+            known = self._key(pick) in self.known
             place = self._described(seed, pick, replay=known or left > 0)
             left -= not known
             found.setdefault(place.name, place)
@@ -192,9 +192,12 @@ class Offers:
             result=result_of(self._journal.game, self._names.all_of(sitting.bots), scores),
         )
 
+    def _key(self, pick: Pick) -> tuple[str, int | None, bool]:
+        return pick.path, pick.nth, self._stage_of[pick.path] not in self._shown.stages
+
     def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
         """Return the table of a fixture with the most reasons to watch it. If `pick` names a table, return that one."""
-        key = pick.path, pick.nth, fixture.limited
+        key = self._key(pick)
         if key not in self.known:
             some = closest(fixture, pick.nth)
             try:

@@ -42,7 +42,7 @@ from host.report.charts import bars, nearest, scale
 from host.report.export import write_csv, write_events, write_playlog
 from host.report.html_file import report_of
 from host.report.listings import by_bot, by_pair, of_all_stages, results_of
-from host.report.offers import Offers, Quota
+from host.report.offers import Highlight, Offers, Quota
 from host.report.page import Detail, Page, file_policy
 from host.report.stage_results import with_pairs
 from host.report.summary import RunSummary, summarize
@@ -884,6 +884,18 @@ def test_tables_of_a_running_stage_are_offered_without_evidence(tmp_path: Path) 
         places = offered(book, visible(book), 8)
     assert len(places) == 8 and not [place for place in places if "fault" in place.why or "slowest" in place.why]
     assert any(place.why for place in places) and all(re.search(r"/fixture \d+/\d+$", place.name) for place in places)
+
+
+@pytest.mark.parametrize("state", ["running", "finished"])
+def test_a_later_snapshot_describes_further_tables_with_the_highlights_of_the_earlier(state: str, tmp_path: Path) -> None:
+    with reading(games.played(tmp_path, "pazaak", 40, state=state)) as book:
+        described, known = list[int](), dict[tuple[str, int | None, bool], Highlight]()
+        for _ in range(3):
+            offers = Offers(book, summarize(book, SEED), visible(book))
+            offers.known = known
+            offers.choose(SEED, Quota(8, replayed=2))
+            described.append(len(known))
+    assert described == [2, 4, 6]
 
 
 # Blind reports for judges.
