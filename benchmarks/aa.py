@@ -63,7 +63,7 @@ def called_different(case: Case, number: int) -> bool:
     field |= {f"b{nth}": players[nth] for nth in range(1, case.others + 1)}
     kind = CROUPIERS.kind(case.kind)
     stage: StageConfig = kind.config(name="s", **case.stage)
-    rules = next(iter(GAMES[case.game].presets.values()))
+    rules = GAMES[case.game].default_rules
     rules = rules._replace(rounds=12) if case.game == "holdem" else rules
     seed, records = number.to_bytes(4), dict[str, Record]()
     blank = Fixture(case.game, rules, "", "", (), 0)

@@ -131,7 +131,7 @@ async def measure(rounds: int, tables: int, answer_ms: int) -> None:
         alone, hosted = list[float](), list[float]()
         async with running_monitor() as monitor, contextlib.AsyncExitStack() as stack:
             bots = await built(folder, game, level)
-            rules = next(iter(game.presets.values()))
+            rules = game.default_rules
             pool = BotPool(WorkerSetup(game, rules, bots, SEED, level, 1), stack, monitor)
             for number in range(rounds + 1):
                 began = time.perf_counter()

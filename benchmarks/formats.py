@@ -35,7 +35,7 @@ from host.stages.table_design import base_blocks, design
 Strengths = Mapping[str, float]
 """The logarithm of each bot's strength; 1 / ELO is one point of Elo."""
 
-HOLDEM = next(iter(GAMES["holdem"].presets.values()))
+HOLDEM = GAMES["holdem"].default_rules
 POINTS = 100  # of one unit of strength
 
 

@@ -55,7 +55,7 @@ def lead(case: Case, records: list[Record]) -> float:
 
 def one_tournament(case: Case, plan: str, seed: bytes) -> float:
     """Play one tournament; return the lead."""
-    rules = next(iter(GAMES[case.game].presets.values()))
+    rules = GAMES[case.game].default_rules
     blank = Fixture(case.game, rules, plan, "", case.bots, case.tables)
     paths = [(f"bench/x/{number}", number) for number in range(1, case.fixtures + 1)]
     return lead(

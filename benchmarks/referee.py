@@ -91,7 +91,7 @@ class Round(NamedTuple):
 
 async def play(pool: BotPool, names: Sequence[str], tables: int) -> Round:
     """Play one fixture."""
-    rules = next(iter(pool.game.presets.values()))
+    rules = pool.game.default_rules
     started, computed = time.perf_counter(), time.process_time()
     record = await pool.play(Job(Fixture(pool.game.name, rules, "independent", "bench/1", tuple(names), tables)))
     assert record.undecided is None, record.undecided
@@ -119,7 +119,7 @@ async def measure(rounds: int, tables: int) -> None:
                 pools = {}
                 for kind, game in known.items():
                     made = await bots(folder, game, level)
-                    rules = next(iter(game.presets.values()))
+                    rules = game.default_rules
                     setup = WorkerSetup(game, rules, made, SEED, level, parallel)
                     pools[kind] = BotPool(setup, stack, monitor)
                 for number in range(rounds + 1):

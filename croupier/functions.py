@@ -142,7 +142,7 @@ async def check_function(player: Player, game: Game, began: float) -> Report:
     A fault is a problem, and an illegal move a note. `began` is the moment from which the seconds count.
     """
     ((bot, _),) = function_bots([player], ())
-    rules, problems, illegal = next(iter(game.presets.values())), list[Problem](), list[str]()
+    rules, problems, illegal = game.default_rules, list[Problem](), list[str]()
     for number, (edge, view) in enumerate(game.edges.items(), 1):
         (returned,) = await _ask(player, [Question(1, number, view)], game)
         if isinstance(returned.answer, Fault):

@@ -141,7 +141,7 @@ def built_all(submissions: Sequence[Submission]) -> dict[str, BuiltBot]:
 def fixture_of(game: str | Game, bots: Iterable[BuiltBot], tables: int, path: str = "test/1", **rules: Any) -> Fixture:
     """Return a fixture of independent tables with a game's first preset, with some rules changed."""
     game = game_called(game)
-    preset = next(iter(game.presets.values()))._replace(**rules)
+    preset = game.default_rules._replace(**rules)
     return Fixture(game.name, preset, "independent", path, tuple(bot.name for bot in bots), tables)
 
 
@@ -149,7 +149,7 @@ def fixture_of(game: str | Game, bots: Iterable[BuiltBot], tables: int, path: st
 async def opened(game: str | Game, bots: Sequence[BuiltBot], parallel_tables: int = 0) -> AsyncIterator[BotPool]:
     """Open a bot pool in this process, with a running monitor."""
     game = game_called(game)
-    preset = next(iter(game.presets.values()))
+    preset = game.default_rules
     setup = WorkerSetup(game, preset, tuple(bots), SEED, level(), parallel_tables)
     async with running_monitor() as watcher, AsyncExitStack() as stack:
         yield BotPool(setup, stack, watcher)

@@ -125,7 +125,7 @@ def terms_of(game: str = "pazaak", references: tuple[Path, ...] = (), tables: in
     return IntakeTerms(
         entry=EntryTerms(limits=limits, references=tuple(each.name for each in handed), **entry),  # type: ignore[arg-type]
         game=found,
-        rules=next(iter(found.presets.values())),
+        rules=found.default_rules,
         limits=Limits(move=1, startup=4, cpu=1),
         level=helpers.level(),
         references=handed,

@@ -293,7 +293,7 @@ def _kind() -> KeyDescription:
 
 def rule_keys(game: Game) -> list[KeyDescription]:
     """Return the keys of a game's [rules]; the defaults are those of its first preset."""
-    rules = next(iter(game.presets.values()))
+    rules = game.default_rules
     game_rules: type = type(rules)
     presets = {"type": "string", "enum": list(game.presets)}
     keys = [

@@ -47,7 +47,7 @@ def template(
     `names` are sample bots of the game: `with_samples` enters them, and a `season` uses some of them as references.
     With `models`, a bot may ask a language model, and there are few tables, because each question can cost money.
     """
-    rules = next(iter(game.presets.values()))._asdict()
+    rules = game.default_rules._asdict()
     return (
         _environment()
         .get_template("croupier.toml.jinja")
@@ -69,7 +69,7 @@ def template(
 
 def templates_of(game: Game) -> dict[str, Kind[Any]]:
     """Return the kinds of stage that a new croupier.toml of a game can have, by name."""
-    rules = next(iter(game.presets.values()))
+    rules = game.default_rules
     written = [path.name.partition(".")[0] for path in TEMPLATES.glob("stages/*")]
     return {name: kind for name, kind in KINDS.items() if name in written and kind.plays.is_met(game, rules)}
 
@@ -99,7 +99,7 @@ def _references(game: Game, names: Sequence[str]) -> dict[str, int]:
     The references are sample bots, if possible as many as a table needs. A game without sample bots uses the
     organiser's own bots.
     """
-    seats = next(iter(game.presets.values())).seats
+    seats = game.default_rules.seats
     chosen = [f"{SAMPLE_PREFIX}{name}" for name in names[: max(MAX_TEMPLATE_REFERENCES, seats - 1)]]
     chosen = chosen or [OWN_REFERENCES]
     return {name: 100 * nth // len(chosen) - 100 * (nth - 1) // len(chosen) for nth, name in enumerate(chosen, 1)}

@@ -165,6 +165,11 @@ class Game(NamedTuple):
     """The place of its code, if it is not croupier's own. `ref_of` in host/rules/catalogue.py sets and reads it."""
 
     @property
+    def default_rules(self) -> Any:
+        """The rules of the first preset."""
+        return next(iter(self.presets.values()))
+
+    @property
     def examples(self) -> tuple[View, ...]:
         """Return the questions of the edge cases."""
         return tuple(self.edges.values())

@@ -178,7 +178,7 @@ async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
 
 async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) -> Record:
     game = GAMES[sample_bots.ATTACKED_GAME]
-    rules = next(iter(game.presets.values()))._replace(hands=1)
+    rules = game.default_rules._replace(hands=1)
     setup = WorkerSetup(game=game, rules=rules, bots=(bot, honest), seed=b"an attack", level=level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
         pool = BotPool(setup, stack, watcher)

@@ -19,7 +19,7 @@ from host.inspect.recorded import Decision
 from host.inspect.repro import History, Repro
 from host.journal.state import RecordedBot
 from host.play.records import read_answer, spelled_answer
-from host.rules.catalogue import of_library, rules_type
+from host.rules.catalogue import of_library
 from host.sandbox.levels import Level
 from host.sandbox.limits import MAX_RETRIES, Bank, Limits
 from host.stages import CROUPIERS, Registry
@@ -142,7 +142,7 @@ def _repro(bundle: Bundle, registry: Registry) -> Repro:
     game, protocol = registry.game(bundle.game), PROTOCOLS[bot.protocol]
     return Repro(
         game=game,
-        rules=_from_names(rules_type(game), bundle.rules),
+        rules=_from_names(type(game.default_rules), bundle.rules),
         fixture=bundle.fixture,
         table=bundle.table,
         bot=bot._replace(limits=limits.at_most(MAX_LIMITS)),

@@ -28,7 +28,7 @@ def repro_of_check(bot: BuiltBot, game: Game, answers: ConformanceResult, piece:
     before = [*_since_start(asked[:at])] if RecordedBot.of(bot).remembers else []
     return Repro(
         game=game,
-        rules=next(iter(game.presets.values())),
+        rules=game.default_rules,
         fixture="check",
         table=f"check/{piece.table}",
         bot=RecordedBot.of(bot),

@@ -7,7 +7,7 @@ import msgspec
 from host.journal.chain import canonical
 from host.play.records import Fixture
 from host.play.table_plans import TOURNEYS
-from host.rules.catalogue import check_numbers, rules_type
+from host.rules.catalogue import check_numbers
 from host.stages import Registry
 from protocols.strict_json import JsonError, read_json
 
@@ -29,7 +29,7 @@ class Description(msgspec.Struct, frozen=True):
         Raise LookupError, ValueError or UserError if its game does not allow these rules or this number of bots.
         """
         game = registry.game(self.game)
-        kind = rules_type(game)
+        kind = type(game.default_rules)
         rules = kind._field_defaults | self.rules  # every game's rules are a NamedTuple
         converted = msgspec.convert([rules[name] for name in kind._fields], kind)
         check_numbers(game, converted)

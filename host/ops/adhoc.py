@@ -60,7 +60,7 @@ def adhoc_settings(folder: Path, found: GameAndBots, stage: PairStageConfig, cho
     if preset and preset not in game.presets:
         message = unknown_name(f"preset of {game.name}", preset, game.presets)
         raise wrong_usage(f"{message}  (presets: {', '.join(game.presets)})")
-    own = tournament.rules if tournament and tournament.game.name == game.name else next(iter(game.presets.values()))
+    own = tournament.rules if tournament and tournament.game.name == game.name else game.default_rules
     rules = game.presets[preset] if preset else own
     limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual
     return AdhocSettings(

@@ -8,7 +8,7 @@ import msgspec
 from host.bots.bot_spec import BuiltBot
 from host.games.engine import Game
 from host.play.records import Fixture, States
-from host.rules.catalogue import GameRef, game_of, ref_of, rules_type
+from host.rules.catalogue import GameRef, game_of, ref_of
 from host.sandbox.levels import Level
 
 PLACEMENTS = ("auto", "core", "free")
@@ -69,7 +69,7 @@ def decode_setup(line: bytes) -> WorkerSetup:
     """Parse a worker's setup, and load its game."""
     name, *values = msgspec.json.decode(line)
     game = game_of(name, msgspec.convert(values.pop(REF_AT - 1), GameRef))
-    types = get_type_hints(WorkerSetup) | {"rules": rules_type(game)}
+    types = get_type_hints(WorkerSetup) | {"rules": type(game.default_rules)}
     return WorkerSetup(game, *map(msgspec.convert, values, map(types.get, WorkerSetup._fields[1:])))
 
 

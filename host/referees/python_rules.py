@@ -62,7 +62,7 @@ class Tables:
 
     def __init__(self, game: Game) -> None:
         self._game, self._tables, self._answers, self._kinds = game, dict[int, Table](), _Answers(), _Kinds()
-        self._type = type(next(iter(game.presets.values())))
+        self._type = type(game.default_rules)
         self._rules: tuple[bytes, Any] = b"", None  # rules of the last opened table: their bytes and their value
 
     def reply(self, batch: Batch) -> Reply:

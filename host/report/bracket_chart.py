@@ -127,12 +127,11 @@ def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came
     before = {bot: box.y for bot, box in came.items()}
     order = list[str]()
     for column in reversed(later):
-        ahead = [bot for part in column for tie in part.ties for bot in tie.bots if bot is not None]
         known = {bot: at for at, bot in enumerate(order)}
         size = len(order)
         pairs = [tie for part in column for tie in part.ties]
         pairs.sort(key=lambda tie: min((known.get(bot, size) for bot in tie.bots if bot), default=size))
-        order = [bot for tie in pairs for bot in tie.bots if bot in ahead and bot is not None]
+        order = [bot for tie in pairs for bot in tie.bots if bot is not None]
     place = {bot: at for at, bot in enumerate(order)}
 
     def key(tie: Tie) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 docs/export.md describes the formats.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 import msgspec
@@ -34,29 +34,31 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
     if the selection does not exist, or if its stage is running and its cards are still secret.
     """
     state = journal.state()
-    stages, gone = {stage.name: stage for stage in state.configs}, state.withdrawn
-    meant = [*stages] if selection is None else [stage for stage in stages if stage == selection]
+    stages = {stage.name: stage for stage in state.configs}
     place: TableRef | None = None
     if selection == "last" and (paths := journal.paths()):
         place = TableRef(paths[-1], paths[-1], -1, "")
-    elif selection is not None and not meant:
+    elif selection is not None and selection not in stages:
         place = find(journal, selection, spoilers)
-    if place is None and not meant:
-        hint = f"a stage ({', '.join(stages)}), a table, or last"
-        raise UserError([Problem("U001", "", f"there is no table and no stage {selection!r}", hint=hint)], 2)
+        if place is None:
+            hint = f"a stage ({', '.join(stages)}), a table, or last"
+            raise UserError([Problem("U001", "", f"there is no table and no stage {selection!r}", hint=hint)], 2)
+    found: Iterable[Chosen]
+    if place is not None:
+        of = journal.place_of(place.fixture)
+        assert of is not None  # it has been found
+        found = [(of[0], place.fixture, [place.nth])]
+    else:
+        found = (
+            (stage, path, None)
+            for stage in (stages if selection is None else [selection])
+            for path in journal.paths(stage, left_out(stages[stage], state.withdrawn))
+        )
     shown = visible(journal, spoilers)
-    for stage in stages:
-        paths = journal.paths(stage)
-        out = left_out(stages[stage], gone)
-        wanted: list[tuple[str, list[int] | None]] = [
-            (path, None) for path in (journal.paths(stage, out) if out else paths) if stage in meant
-        ]
-        if place is not None and place.fixture in paths:
-            wanted = [(place.fixture, [place.nth])]
-        if wanted and stage not in shown:
+    for stage, path, tables in found:
+        if stage not in shown:
             raise still_running(stage)
-        for path, tables in wanted:
-            yield stage, path, tables
+        yield stage, path, tables
 
 
 def refuse_evidence(journal: Journal, fixture: str) -> None:

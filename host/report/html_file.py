@@ -85,7 +85,8 @@ def _tables(
     found, tables, left_out, why = list[TableRef](), list[ReplayedTable](), 0, ""
     for place in places:
         try:
-            table = played.get((place.fixture, place.nth)) or table_at(journal, seed, place)
+            table = played.get((place.fixture, place.nth))
+            table = table or next(load(journal, seed, place.fixture, [place.nth]))
             tables.append(renamed(table, names))
             found.append(place)
         except UserError as refused:
@@ -105,12 +106,6 @@ def fitting(places: Sequence[TableRef], tables: Sequence[ReplayedTable], room: i
             data[place.name] = small
             room -= needed
     return data
-
-
-def table_at(journal: Journal, seed: bytes, place: TableRef) -> ReplayedTable:
-    """Replay and return the table that a reference means."""
-    (table,) = load(journal, seed, place.fixture, [place.nth])
-    return table
 
 
 def page_of_table(journal: Journal, fixture: str, nth: int, spoilers: bool = False) -> tuple[str, str]:

@@ -28,7 +28,7 @@ def packet_zip(packet: Packet) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(f"{name}", DATE), content, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name, DATE), content, zipfile.ZIP_DEFLATED)
     return written.getvalue()
 
 

@@ -127,9 +127,7 @@ def _certainty(position: Position) -> dict[str, Any]:
 def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines) -> dict[str, Any]:
     """Return the content of rules.json: the facts about the game and the stages that check.py needs."""
     played = run.terms.rules if run.terms else {}
-    shuffles = (
-        game.chance.shuffles(next(iter(game.presets.values()))._replace(**played)) if game.chance.shuffles else None
-    )
+    shuffles = game.chance.shuffles(game.default_rules._replace(**played)) if game.chance.shuffles else None
     return {
         "schema": SCHEMA,
         "name": run.name,

@@ -35,7 +35,8 @@ class LastTie(NamedTuple):
 
     bots: tuple[str, str]
     title: str
-    winner: str | None
+    winner: str
+    won: tuple[int, int]  # the number of sets that each bot has won
     sets: tuple[WonSet, ...]
 
 
@@ -155,7 +156,7 @@ def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTi
         if left < 0:
             break
         found.append(won)
-    return LastTie((one, other), part.title, tie.winner, tuple(reversed(found)))
+    return LastTie((one, other), part.title, tie.winner, tie.sets, tuple(reversed(found)))
 
 
 def _by_number(name: str) -> tuple[int, str]:

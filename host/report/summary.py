@@ -216,14 +216,12 @@ def summarize(
 
 def _read(journal: Journal, state: RunState, names: Anonymizer) -> dict[str, list[tuple[int, Record]]]:
     """Return the records that count, each with its id, by stage. Bots have the names of the report."""
-    return {
-        config.name: [
-            (number, names.record(record))
-            for number, record in journal.records_since(config.name)
-            if left_out(config, state.withdrawn).isdisjoint(record.results)
-        ]
-        for config in state.configs
-    }
+    read = dict[str, list[tuple[int, Record]]]()
+    for config in state.configs:
+        absent = left_out(config, state.withdrawn)
+        named = ((number, names.record(record)) for number, record in journal.records_since(config.name))
+        read[config.name] = [(number, record) for number, record in named if absent.isdisjoint(record.results)]
+    return read
 
 
 def _last_result(journal: Path) -> float | None:
@@ -340,15 +338,13 @@ def _of_cup(stage: Stage, name: str) -> str:
 
     Sets decide a knockout, so the sentence has no certainty.
     """
-    finals = [(part, tie) for part in stage.bracket if (part.first, part.last) == (1, 2) for tie in part.ties]
-    part, final = finals[-1] if finals else (None, None)
-    if final is None or final.winner is None:
+    final = stage.final
+    if final is None:
         return f"{name or 'The knockout'} is in round {stage.bracket[-1].round} of the bracket; who wins is still open."
     winner = one_line(final.winner)
-    (other,) = (one_line(bot or "") for bot in final.bots if bot != final.winner)
-    most, least = sorted(final.sets, reverse=True)
-    where = f"in the {part.title}" if part else ""
-    return f"{winner} wins {name or 'the knockout'} by {most} sets to {least} against {other} {where}."
+    (other,) = (one_line(bot) for bot in final.bots if bot != final.winner)
+    most, least = sorted(final.won, reverse=True)
+    return f"{winner} wins {name or 'the knockout'} by {most} sets to {least} against {other} in the {final.title}."
 
 
 def _of_groups(stage: Stage, first: Row) -> str:

@@ -14,7 +14,6 @@ from host.results.standings import Advice, PairResult, Row
 
 if TYPE_CHECKING:  # importing these takes longer than most commands
     from rich.console import Console
-    from rich.table import Table as RichTable
 
     from host.inspect.gradebook import GradeRow
 
@@ -301,40 +300,26 @@ def _print_table(console: "Console", columns: Sequence[Column]) -> None:
     kept = list(columns)
     while _total(kept) > console.width and (spare := [column for column in kept if column.spare]):
         kept.remove(spare[0])
-    if _total(kept) > console.width:
-        console.print(_table(kept))
-        return
-    head, *lines = _lines(kept)  # rich takes 1 ms for each row
+    head, *lines = _lines(kept, console.width)  # a table of rich takes 1 ms for each row
     console.print(head, style="dim", soft_wrap=True)
     console.out("\n".join(lines), highlight=False)
 
 
-def _lines(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the header and the rows of a table as lines."""
-    from rich.cells import cell_len
+def _lines(columns: Sequence[Column], width: int) -> Iterator[str]:
+    """Yield the header and the rows of a table as lines. If the table is too wide, make its widest columns narrower."""
+    from rich.cells import cell_len, set_cell_size
 
     widths = [_width(column) - GAP for column in columns]
+    while sum(widths) + GAP * (len(widths) - 1) > width and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
     rows = zip(*((column.title, *column.cells) for column in columns), strict=True)
     for row in rows:
         cells = []
-        for column, width, text in zip(columns, widths, row, strict=True):
-            room = " " * (width - cell_len(text))
+        for column, most, full in zip(columns, widths, row, strict=True):
+            text = full if cell_len(full) <= most else set_cell_size(full, most - 1) + "…"
+            room = " " * (most - cell_len(text))
             cells.append(room + text if column.right else text + room)
         yield (" " * GAP).join(cells).rstrip()
-
-
-def _table(columns: Sequence[Column]) -> "RichTable":
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    table = RichTable(box=None, header_style="dim", padding=(0, GAP, 0, 0), pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(
-            Text(column.title), justify="right" if column.right else "left", no_wrap=True, overflow="ellipsis"
-        )
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(Text, cells))
-    return table
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:

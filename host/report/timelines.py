@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from host.base.grouping import grouped
@@ -15,7 +15,7 @@ from host.play.records import Fixture, Record, Result
 from host.rating.evidence import sure_by_wins
 from host.rating.rankings import Ranking
 from host.rating.statistics import wilson, wilson_tables
-from host.results.early_order import EarlyOrder
+from host.results.early_order import EarlyOrder, pairs_met
 from host.results.standings import PairResult
 from host.stages import results_of
 from host.stages.kind import StageConfig
@@ -91,8 +91,8 @@ class RankedSoFar:
         self._stage, self._rankings, self._bots, self._records = stage, rankings, bots, list[Record]()
 
     def add(self, record: Record) -> None:
-        """Store the part of a record that rankings read."""
-        self._records.append(record._replace(answers=b"", evidence=(), times=()))
+        """Add the results of a fixture."""
+        self._records.append(record)
 
     def merits(self) -> Mapping[str, Any]:
         """Return a sort key by bot; greater is better. Leave out bots that a ranking cannot rank."""
@@ -157,8 +157,8 @@ def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool
 
     `complete` says whether all pairs of the stage have met.
     """
-    met = {pair for record in records for pair in combinations(sorted(record.results), 2)}
-    return EarlyOrder(stage, {bot for record in records for bot in record.results}, len(met) + (not complete))
+    bots = {bot for record in records for bot in record.results}
+    return EarlyOrder(stage, bots, len(pairs_met(records)) + (not complete))
 
 
 def marks(count: int) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ class PairsMet(NamedTuple):
     @classmethod
     def of(cls, records: Iterable[Record], bots: int) -> "PairsMet":
         """Count the pairs in the records of a stage in which every two bots meet. `bots` is the number of bots."""
-        return cls(len({pair for record in records for pair in combinations(sorted(record.results), 2)}), comb(bots, 2))
+        return cls(len(pairs_met(records)), comb(bots, 2))
 
     @property
     def missing(self) -> bool:
@@ -43,6 +43,11 @@ class PairsMet(NamedTuple):
         some = f"{thousands(self.met)} of {thousands(self.all)} pairs {'has' if self.met == 1 else 'have'} met"
         by = f"bots are ranked by {ranking_of(OPPONENTS_COUNT).title}, which takes their opponents into account"
         return f"so far {some}; until all have, {by}"
+
+
+def pairs_met(records: Iterable[Record]) -> set[tuple[str, str]]:
+    """Return the pairs of bots that play in at least one of the records. The bots of a pair are sorted."""
+    return {pair for record in records for pair in combinations(sorted(record.results), 2)}
 
 
 class EarlyOrder:
@@ -63,7 +68,7 @@ class EarlyOrder:
     def add(self, record: Record) -> None:
         """Count the pairs of a fixture that has been played. Store the part of its record that the strengths need."""
         if self.pairs.missing:
-            self._met.update(combinations(sorted(record.results), 2))
+            self._met |= pairs_met([record])
             self._records.append(record._replace(answers=b"", evidence=(), times=()))
 
     def strengths(self) -> dict[str, Strength]:

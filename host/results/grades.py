@@ -98,7 +98,17 @@ def grades_of(
 
 def _mark(bot: str, reference: str, terms: GradeTerms, played: Sequence[Record]) -> Mark:
     """Return the mark of a bot for one reference. `played` are the records of the fixtures with both."""
-    mark = Mark(reference, 0, None, None, False, 0, terms.points, None, terms.tables)
+    mark = Mark(
+        reference=reference,
+        tables=0,
+        share=None,
+        sure=None,
+        beaten=False,
+        points=0,
+        most=terms.points,
+        needed=None,
+        planned=terms.tables,
+    )
     if not played:
         return mark
     mark = mark._replace(different=repeats_in(played).different)

@@ -199,8 +199,9 @@ def stage_standings(
         words = (OPPONENTS_COUNT, *(word for word in words if word != OPPONENTS_COUNT))
     results = results_of(stage, everything, ranked, field)
     rows = _places_decided(state, everything, _rows(stage, results, ranked, words))
-    inside, out = ([row for row in rows if (row.bot in field) == takes_part] for takes_part in (True, False))
-    inside = with_withdrawn(with_disqualified(inside, run.max_faults, over=state.over), withdrawn)
+    inside = [row for row in rows if row.bot in field]
+    inside = with_last(with_disqualified(inside, run.max_faults, over=state.over), withdrawn)
+    out = [row for row in rows if row.bot not in field]
     rows = inside + ranked_when_out(out, len(inside) + 1, earlier)
     rows = [row._replace(withdrawn=True, note=NOTE) if row.bot in withdrawn else row for row in rows]
     playing = [row for row in rows if row.tables and not (row.disqualified or row.withdrawn)]
@@ -322,16 +323,13 @@ def with_disqualified(rows: Sequence[Row], max_faults: int, *, over: bool) -> li
     """Return the rows with the disqualified bots last. Until the stage is over, only add a note to their rows."""
     out = [row.bot for row in rows if 0 < max_faults < row.costs.faults]
     found = [_noted(row, excess(row.costs.faults, max_faults), over=over) if row.bot in out else row for row in rows]
-    if not (out and over):
-        return found
-    qualified, disqualified = ([row for row in found if row.disqualified == is_so] for is_so in (False, True))
-    return _ranked_from(1, qualified) + _ranked_from(len(qualified) + 1, disqualified)
+    return with_last(found, out) if over else found
 
 
-def with_withdrawn(rows: Sequence[Row], withdrawn: Container[str]) -> list[Row]:
-    """Return the rows with the withdrawn bots last. Their order among themselves stays."""
-    staying, last_rows = ([row for row in rows if (row.bot in withdrawn) == is_so] for is_so in (False, True))
-    return _ranked_from(1, staying) + _ranked_from(len(staying) + 1, last_rows) if last_rows else list(rows)
+def with_last(rows: Sequence[Row], out: Container[str]) -> list[Row]:
+    """Return the rows with the bots in `out` last. Their order among themselves stays."""
+    staying, last = [row for row in rows if row.bot not in out], [row for row in rows if row.bot in out]
+    return _ranked_from(1, staying) + _ranked_from(len(staying) + 1, last) if last else list(rows)
 
 
 def _noted(row: Row, why: str, *, over: bool) -> Row:

@@ -292,11 +292,6 @@ def game_of(name: str, ref: GameRef) -> Game:
     return reload_game(ref) if ref.said else GAMES[name]
 
 
-def rules_type(game: Game) -> type[Any]:
-    """Return the type of a game's rules."""
-    return type(next(iter(game.presets.values())))
-
-
 def display_of(game: Game | None) -> Display:
     """Return the display settings of a game. Tables of an unknown game (None) are displayed as plain text."""
     return game.display if game else Display()

@@ -241,10 +241,7 @@ class GameFile:
     requires: tuple[Requirement, ...] = ()
 
 
-PROGRAM_KEYS = (
-    *("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs"),
-    "requires",
-)
+PROGRAM_KEYS = ("language", "compiler", "sources", "entry", "main", "build", "run", "heap", "env", "needs", "requires")
 """The keys of a game.toml that have the same meaning as in a bot.toml."""
 
 

@@ -91,7 +91,7 @@ async def check_bot(
 
     Call `built` between the build and the questions.
     """
-    rules = rules or next(iter(game.presets.values()))
+    rules = rules or game.default_rules
     found = await examine(submission, game, granted, level, rules, built)
     return report_on(found, game, level, rules, place), found
 

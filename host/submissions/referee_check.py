@@ -436,7 +436,7 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
     known, _ = load_referee(folder)
     built = await build_referee(folder, level)
     try:
-        kind = type(next(iter(known.game.presets.values())))
+        kind = type(known.game.default_rules)
         rules = msgspec.convert([failed.rules[name] for name in kind._fields], kind)
         answers = [read_answer(each) for each in failed.answers]
     except (ValueError, KeyError) as wrong:

@@ -145,7 +145,7 @@ async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> V
 
     Raise UserError (exit code 4) if the referee fails.
     """
-    rules = next(iter(known.game.presets.values()))
+    rules = known.game.default_rules
     setup = TableSetup(tuple(f"bot {number}" for number in range(rules.seats)), rules, "check/1")
     async with running_monitor() as monitor:
         try:

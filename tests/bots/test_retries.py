@@ -276,7 +276,7 @@ def test_a_question_may_not_have_a_field_with_the_name_of_the_reason() -> None:
 
 def test_the_code_of_an_organiser_is_not_asked_whether_a_move_is_legal() -> None:
     pazaak = GAMES["pazaak"]
-    rules, view = next(iter(pazaak.presets.values())), pazaak.examples[0]
+    rules, view = pazaak.default_rules, pazaak.examples[0]
     for game, is_known in ((pazaak, True), (pazaak._replace(ref=GameRef("theirs:GAME", "folder")), False)):
         allows = allows_at_once(game, rules)
         assert allows(view, Move("STAND")) and allows(view, Move("PLAY", 99)) is not is_known
@@ -285,7 +285,7 @@ def test_the_code_of_an_organiser_is_not_asked_whether_a_move_is_legal() -> None
 def test_a_legal_move_of_openspiel_is_known_at_once() -> None:
     pytest.importorskip("pyspiel")
     game = game_called("openspiel:tic_tac_toe")
-    allows, first = allows_at_once(game, next(iter(game.presets.values()))), game.examples[0]
+    allows, first = allows_at_once(game, game.default_rules), game.examples[0]
     allowed = [number for number in range(12) if allows(first, Move(game.grammar.verb, number))]
     assert allowed == [number for low, high in first[1] for number in range(low, high + 1)] and allowed
 

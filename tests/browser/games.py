@@ -128,7 +128,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
 
 def fixtures(game: str, stage: str, bots: tuple[str, ...], count: int, **rules: Any) -> list[Fixture]:
     """Return fixtures: tourneys of cardshark, pairs of pazaak, blocks of hold'em."""
-    chosen = next(iter(GAMES[game].presets.values()))._replace(**rules)
+    chosen = GAMES[game].default_rules._replace(**rules)
     blank = Fixture(game, chosen, "independent", "", bots, count)
     if game == "cardshark":
         return [blank._replace(plan="tourney", tables=2, path=f"{stage}/{number}") for number in range(1, count + 1)]
@@ -264,7 +264,7 @@ class Cup:
     ) -> None:
         self.path = folder / "run" / "run.sqlite"
         self._game, self._stages = game, stages
-        self._rules = next(iter(GAMES[game].presets.values()))._replace(**rules)
+        self._rules = GAMES[game].default_rules._replace(**rules)
         self._order: list[str] = list(bots)
         begin(self.path, game, tuple(bots), "running")
         with writing(self.path) as journal:

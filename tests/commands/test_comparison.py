@@ -80,7 +80,7 @@ def record_of(path: str, scores: list[tuple[int, ...]]) -> Record:
 
 def duel_of(game: str, bots: tuple[str, ...], scores: list[tuple[int, ...]]) -> Comparison:
     """Return the comparison of two bots after these tables."""
-    rules: Any = next(iter(GAMES[game].presets.values()))
+    rules: Any = GAMES[game].default_rules
     fixture = Fixture(game, rules, "independent", "duel/x/1", bots, len(scores))
     return add_result(Comparison(), GAMES[game], fixture, b"seed", record_of("duel/x/1", scores))
 
@@ -170,7 +170,7 @@ def test_batches_do_not_divide_a_deal(most: int, deal: int) -> None:
 
 
 def test_the_tables_of_a_deal_are_one_result() -> None:
-    rules: Any = next(iter(GAMES["pazaak"].presets.values()))
+    rules: Any = GAMES["pazaak"].default_rules
     scores = [(3, 1), (3, 1), (3, 1), (1, 3)]
     fixture = Fixture("pazaak", rules, "mirrored", "duel/x/1", ("new", "old"), len(scores))
     duel = add_result(Comparison(), GAMES["pazaak"], fixture, b"seed", record_of("duel/x/1", scores))

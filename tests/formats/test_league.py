@@ -23,7 +23,7 @@ SEED = b"a seed for tests"
 
 
 def blank(seats: int) -> Fixture:
-    rules = next(iter(HOLDEM.presets.values()))._replace(seats=seats)
+    rules = HOLDEM.default_rules._replace(seats=seats)
     return Fixture("holdem", rules, "", "", (), 0)
 
 

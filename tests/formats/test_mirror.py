@@ -21,7 +21,7 @@ from host.results.standings import by_pair, standings
 from host.stages.kind import Field
 from host.stages.mixed_tables import MIXED_TABLES, MixedTables
 
-RULES = {name: next(iter(game.presets.values())) for name, game in GAMES.items()}
+RULES = {name: game.default_rules for name, game in GAMES.items()}
 RULES["holdem"] = RULES["holdem"]._replace(rounds=20)
 DECK = list(range(52))
 

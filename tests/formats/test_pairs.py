@@ -22,7 +22,7 @@ from host.stages.kind import MAX_LIST_BYTES, Field
 from host.stages.pairs import SCORED_TABLES, ListedMeeting
 
 BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
-HOLDEM = Fixture("holdem", next(iter(GAMES["holdem"].presets.values())), "", "", (), 0)
+HOLDEM = Fixture("holdem", GAMES["holdem"].default_rules, "", "", (), 0)
 CUP = """\
 game = "pazaak"
 seed = "a seed for tests"

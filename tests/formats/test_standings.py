@@ -29,7 +29,7 @@ from host.rating.statistics import is_certain
 from host.report import terminal
 from host.report.listings import Listing, cells_of
 from host.report.pictures import picture_lines
-from host.report.terminal import shortened
+from host.report.terminal import Column, Table, shortened, text_of
 from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, ranks
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
@@ -803,6 +803,13 @@ def test_the_strength_counts_all_tables_and_its_error_the_different_ones() -> No
     (often,) = (row.first for row in standings(stage, again, field("AB")) if row.bot == "A")
     assert often.value == pytest.approx(once.value)
     assert often.high - often.value > 6 * (once.high - once.value)  # type: ignore[operator]
+
+
+def test_a_table_that_is_too_wide_even_without_spare_columns_has_its_widest_columns_cut() -> None:
+    columns = [Column("bot", ["x" * 70, "é"], right=False), Column("status", ["y" * 60, "a"]), Column("#", ["1", "22"])]
+    head, first, second = text_of([Table([*columns, Column("more", ["z", "z"], spare=True)])]).split("\n")
+    assert first == "x" * 46 + "…  " + "y" * 46 + "…   1"
+    assert head.split() == ["bot", "status", "#"] and second == "é" + " " * 94 + "a  22"
 
 
 @pytest.mark.parametrize("count", [16, 200])

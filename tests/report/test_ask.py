@@ -37,7 +37,7 @@ AMPLE = Limits(move=10, startup=10, cpu=10)
 def journal_of(submissions: list[Submission], tables: int, folder: Path, limits: Limits = AMPLE, **rules: Any) -> Path:
     """Play a friendly game; return its journal."""
     game = GAMES[submissions[0].spec.game]
-    chosen = next(iter(game.presets.values()))._replace(**rules)
+    chosen = game.default_rules._replace(**rules)
     place = folder / "play.sqlite"
     terms = AdhocSettings(game, chosen, Adhoc(tables=tables), submissions, "again", level(), limits)
     trio.run(played, terms, place, local_workers, 1, Quiet())

@@ -1100,7 +1100,7 @@ def test_every_event_of_the_general_table_is_drawn_and_no_text_of_it_is_markup(
 def exported(game: Game, seed: int = 1) -> str:
     """Return the events of a table of random moves, as `export jsonl` writes them."""
     name, luck = game.name, Random(seed)
-    rules = next(iter(game.presets.values()))
+    rules = game.default_rules
     bots = [f"bot {number}" for number in range(rules.seats)]
     lines: list[dict[str, Any]] = [{"ev": "table.start", "table": f"league/{name}/1", "game": name, "bots": bots}]
 

@@ -154,7 +154,7 @@ def test_the_scores_of_each_table_follow_from_what_is_published(cup: Path, tmp_p
     seed = bytes.fromhex((folder / "seed.txt").read_text().split()[-1])
     root = bound_root(seed, bytes.fromhex(lines[0]["terms"]["bound"]))
     game = GAMES["pazaak"]
-    rules = next(iter(game.presets.values()))._replace(**json.loads((folder / "rules.json").read_text())["rules"])
+    rules = game.default_rules._replace(**json.loads((folder / "rules.json").read_text())["rules"])
     answers = {
         one["number"]: one["answers"] for one in map(json.loads, (folder / "answers.ndjson").read_text().splitlines())
     }

@@ -33,6 +33,7 @@ from host.inspect.faults import fault_groups
 from host.inspect.recorded import known_seed, load_fixture
 from host.inspect.table_replays import ReplayedTable, TableRef, find, gzip_base64, load, to_json
 from host.inspect.visibility import Visible, visible
+from host.journal.changes import WITHDRAW, Draft
 from host.journal.reader import Journal, reading
 from host.journal.state import RunStatus, Terms
 from host.journal.writer import writing
@@ -887,7 +888,9 @@ def test_tables_of_a_running_stage_are_offered_without_evidence(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("state", ["running", "finished"])
-def test_a_later_snapshot_describes_further_tables_with_the_highlights_of_the_earlier(state: str, tmp_path: Path) -> None:
+def test_a_later_snapshot_describes_further_tables_with_the_highlights_of_the_earlier(
+    state: str, tmp_path: Path
+) -> None:
     with reading(games.played(tmp_path, "pazaak", 40, state=state)) as book:
         described, known = list[int](), dict[tuple[str, int | None, bool], Highlight]()
         for _ in range(3):
@@ -927,6 +930,18 @@ def test_a_blind_report_has_the_same_figures(pazaak: Path) -> None:
         assert sorted(meeting.pair.tables for meeting in one.head_to_heads) == sorted(
             meeting.pair.tables for meeting in other.head_to_heads
         )
+
+
+def test_a_blind_report_leaves_out_the_tables_of_a_withdrawn_bot_too(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    with writing(path) as journal:
+        journal.change(Draft(WITHDRAW, EVIL, "it is broken"))
+    with reading(path) as book:
+        masks = numbered(book)
+        named, blind = summarize(book, SEED), summarize(book, SEED, names=masks)
+    asked = {masks.bot(bot.name): bot.spent and bot.spent.questions for bot in named.bots}
+    assert asked[masks.bot(EVIL)] is None
+    assert {bot.name: bot.spent and bot.spent.questions for bot in blind.bots} == asked
 
 
 def test_what_a_bot_says_is_cleared_of_names(tmp_path: Path) -> None:

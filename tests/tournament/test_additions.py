@@ -106,7 +106,7 @@ def test_an_interruption_does_not_change_which_fixtures_are_added() -> None:
 
 def test_more_tourneys_leave_those_that_were_played() -> None:
     few, many = (stage_of("mixed-tables", tourneys=number) for number in (3, 5))
-    blank = BLANK._replace(game="cardshark", rules=next(iter(GAMES["cardshark"].presets.values())))
+    blank = BLANK._replace(game="cardshark", rules=GAMES["cardshark"].default_rules)
     old, new = (KINDS["mixed-tables"].due(stage, blank, Field(["a", "b", "c"], SEED), {}) for stage in (few, many))
     assert (new[:3], len(new)) == (old, 5)
 
