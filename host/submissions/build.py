@@ -25,7 +25,7 @@ from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
 from host.bots.state_file import ABSENT_AT_FIRST
 from host.sandbox.bubblewrap import Home
-from host.sandbox.keeper import Ended, Keeper, KeeperOutOfMemory
+from host.sandbox.keeper import LOST, Ended, Keeper, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import GIB, KIB, MIB, Limits
@@ -66,7 +66,6 @@ BUILD_LIMITS = Limits(
 )
 BUILD_TIMEOUT_S = 240.0  # for all commands of a build together
 OPTIONAL_STEP_TIMEOUT_S = 20.0  # for a step that may fail
-KILLED = Ended(0, 0, 0, 0.0, 0.0, 0, b"", b"", 0, 0.0)  # the end of a command that was killed together with its keeper
 ELF_MAGIC = b"\x7fELF"
 LIMIT_MESSAGES = {
     FaultKind.MEMORY: f"took more than {BUILD_LIMITS.memory // GIB} GiB of memory",
@@ -445,8 +444,7 @@ def _make_place(place: Path, spec: BotSpec) -> None:
 async def _build_folder(store: Path) -> AsyncIterator[Path]:
     """Yield a new folder to build in. Remove the build folders of croupier processes that were killed.
 
-    The process that uses a folder holds its lock. The program `rm` removes folders, because a build may nest folders too
-    deep for Python.
+    The process that uses a folder holds its lock.
     """
     with ExitStack() as held:
         with _locked(store / ".lock"):
@@ -455,20 +453,12 @@ async def _build_folder(store: Path) -> AsyncIterator[Path]:
             held.enter_context(_try_lock(workshop))
         try:
             workshop.chmod(0o755)
-            await _remove(orphans)
+            for orphan in orphans:
+                await trio.to_thread.run_sync(paths.remove_tree, orphan)
             yield workshop
         finally:
             with trio.CancelScope(shield=True):
-                await _remove([workshop])
-
-
-async def _remove(folders: list[Path]) -> None:
-    if folders:
-        paths = list(map(str, folders))
-        await trio.run_process(
-            ["/bin/chmod", "-Rf", "u+rwX", "--", *paths], check=False
-        )  # a build may have removed permissions
-        await trio.run_process(["/bin/rm", "-rf", "--", *paths], check=False)
+                await trio.to_thread.run_sync(paths.remove_tree, workshop)
 
 
 @contextmanager
@@ -527,15 +517,19 @@ def prune_builds(most: int, unused_since: float) -> int:
     Keep the builds that were used after `unused_since`, in seconds since 1970. Return the number of builds removed.
     croupier builds a bot again when it needs it.
     """
-    with os.scandir(builds()) as entries:
-        found = sorted((entry.stat(follow_symlinks=False).st_mtime, entry.path) for entry in entries)
-    sizes = {path: paths.size_of(Path(path)) for _, path in found}
+    found = list[tuple[float, Path]]()
+    for path in builds().iterdir():
+        with suppress(FileNotFoundError):  # another process has just removed it
+            if not path.name.startswith("."):  # the lock stays: a process that waits for it would get a removed file
+                found.append((path.lstat().st_mtime, path))
+    sizes = {path: paths.size_of(path) for _, path in found}
     size, removed = sum(sizes.values()), 0
-    for used, path in found:
+    for used, path in sorted(found):
         if size <= most or used >= unused_since:
             break
-        paths.remove_tree(Path(path))
-        size, removed = size - sizes[path], removed + 1
+        removed += path.is_dir()  # the logs of builds are files
+        paths.remove_tree(path)
+        size -= sizes[path]
     return removed
 
 
@@ -590,7 +584,7 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
                             )
                 except KeeperOutOfMemory as out:
                     took = time.monotonic() - started
-                    raise UserError([_build_error(submission, step, KILLED, str(out), took, log)], 4) from out
+                    raise UserError([_build_error(submission, step, LOST, str(out), took, log)], 4) from out
                 took = time.monotonic() - started
                 with log.open("a") as words:
                     printed = _printed(ended).decode(errors="replace")

@@ -15,6 +15,7 @@ INTAKE_LOG = ".intake.jsonl"
 """The file inside `bots/`, one JSON object a line. A hidden file is not a bot."""
 
 ADDED, REFUSED, REMOVED = "added", "refused", "removed"
+EXISTS_ALREADY = ("C003", "C016")  # the codes of refusals because a bot or a file of this name exists
 ARCHIVE = re.compile("(?:" + "|".join(map(re.escape, UNPACKERS)) + ")$", re.IGNORECASE)
 
 
@@ -85,18 +86,21 @@ def read(bots: Path) -> list[IntakeRow]:
 def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
     """Return the refusals that are still open: at most one for each submission, the last.
 
-    A refusal is closed if the same path was ever added, if the submission is removed later, or if a bot of the same
-    name is added later. A bot that was added earlier does not close it: it may be the reason of the refusal.
+    A refusal is closed if the same path or a bot of the same name is added later, or if the submission is removed later.
+    A bot that was added earlier does not close it: it may be the reason of the refusal. The refusal of a path that was
+    added earlier does not count if the reason is that the bot exists already.
     """
-    found = dict[str, IntakeRow]()
-    files = {row.submission for row in rows if row.result == ADDED}
+    found, added = dict[str, IntakeRow](), set[str]()
     for row in rows:
-        if row.result == REFUSED and row.submission not in files:
+        if row.result == REFUSED and not (row.submission in added and row.code in EXISTS_ALREADY):
             found[row.submission] = row
         elif row.result == REMOVED:
             found.pop(row.submission, None)
         elif row.result == ADDED:
-            found = {file: refused for file, refused in found.items() if refused.bot != row.bot}
+            added.add(row.submission)
+            found = {
+                file: refused for file, refused in found.items() if refused.bot != row.bot and file != row.submission
+            }
     return list(found.values())
 
 

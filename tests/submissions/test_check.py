@@ -2,8 +2,10 @@
 
 # ruff: noqa: E501 - the rows of a table of bad bots are read as lines
 
+import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from host.base.errors import explanations
 from host.config.tournament_config import load
 from host.games import GAMES
 from host.sandbox.limits import Limits
+from host.submissions.build import builds, prune_builds
 from host.submissions.check import check_bot as checked_alone
 from host.submissions.discovery import load_submission
 
@@ -490,6 +493,34 @@ def test_a_build_that_was_killed_is_swept_and_one_under_way_is_not(here: Path, m
         assert working.is_dir()
         assert croupier("check", "other", "-g", "cardshark").code == 0
         assert not working.exists()
+
+
+def test_the_lock_of_the_builds_stays_when_old_builds_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROUPIER_CACHE", str(tmp_path))
+    store = builds()
+    (store / "old").mkdir()
+    for path in (store / ".lock", store / "old.log", store / "old" / "program"):
+        path.write_bytes(bytes(1000))
+    for path in store.iterdir():
+        os.utime(path, (0, 0))
+    assert prune_builds(0, 1) == 1
+    assert [path.name for path in store.iterdir()] == [".lock"]
+
+
+def test_builds_that_another_process_removes_meanwhile_are_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROUPIER_CACHE", str(tmp_path))
+    loop = "import os\nwhile True:\n for n in range(50): os.mkdir(str(n))\n for n in range(50): os.rmdir(str(n))"
+    with subprocess.Popen([sys.executable, "-c", loop], cwd=builds()) as other:
+        try:
+            while not any(builds().iterdir()):
+                assert other.poll() is None
+            assert {prune_builds(1 << 30, 0) for _ in range(300)} == {0}
+        finally:
+            other.kill()
 
 
 def test_a_bot_gets_only_the_models_that_its_bot_toml_asks_for(here: Path) -> None:

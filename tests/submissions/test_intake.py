@@ -22,7 +22,7 @@ from host.sandbox.limits import MIB
 from host.submissions.build import build
 from host.submissions.discovery import load_submission
 from host.submissions.file_tree import SUBMITTED
-from host.submissions.intake_log import INTAKE_LOG, open_refusals, read
+from host.submissions.intake_log import INTAKE_LOG, IntakeRow, open_refusals, read
 
 DAVEY = (SAMPLES / "cardshark" / "davey.c").read_bytes()
 SCRIPT = b"#!/bin/sh\necho S\n"
@@ -775,6 +775,17 @@ def test_a_refused_submission_can_be_removed_from_the_log(cup: Path, desk: Path)
     assert croupier("remove", "broken", "-C", cup).code != 0
     assert croupier("add", broken, "-C", cup).code == 4
     assert [row.bot for row in open_refusals(read(cup / "bots"))] == ["broken"]
+
+
+def test_a_refused_path_that_was_added_earlier_is_open_unless_its_bot_exists_already() -> None:
+    def row(result: str, file: str, code: str = "", bot: str = "ada") -> IntakeRow:
+        return IntakeRow(file, result, bot, code=code)
+
+    added, twice, broken = row("added", "ada.c"), row("refused", "ada.c", "C016"), row("refused", "ada.c", "B010")
+    assert open_refusals([added, twice]) == []
+    assert open_refusals([added, broken]) == open_refusals([added, twice, broken]) == [broken]
+    assert open_refusals([added, broken, added]) == open_refusals([broken, row("added", "ada.c", bot="other")]) == []
+    assert open_refusals([added, broken, row("removed", "ada.c")]) == []
 
 
 def test_a_name_that_an_accepted_bot_and_a_refused_submission_share_removes_neither(cup: Path, desk: Path) -> None:
