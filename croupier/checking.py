@@ -43,13 +43,13 @@ class CheckedBot:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a dictionary with the keys of a row of `croupier check --json`."""
-        return self._report.to_json()
+        return self._report.json()
 
     def __bool__(self) -> bool:
         return self.accepted
 
     def __str__(self) -> str:
-        return self._report.text()
+        return "\n".join(self._report.text())
 
     def __repr__(self) -> str:
         return f"<{self.bot}: {'accepted' if self.accepted else 'not accepted'}>"

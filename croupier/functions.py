@@ -158,7 +158,6 @@ async def check_function(player: Player, game: Game, began: float) -> Report:
         bot=bot.name,
         about=f"{LANGUAGE} · {game.name}",
         place="this process",
-        accepted=not problems,
         seconds=time.monotonic() - began,
         lines=(asked, *lines),
         problems=tuple(problems),

@@ -67,16 +67,16 @@ class CheckResult(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return the reports for JSON output, by key."""
-        rows = [report.to_json() for report in self.reports]
         return {
             "sandbox": self.level,
-            "rows": rows,
+            "rows": [report.json() for report in self.reports],
             "under_load": [msgspec.structs.asdict(line) for line in self.under_load],
         }
 
     def text(self) -> Iterator[str]:
         """Yield the reports as lines."""
-        yield from (report.text() for report in self.reports)
+        for report in self.reports:
+            yield from report.text()
         if self.under_load:
             yield "all bots at the same time, on a busy machine"
             yield from map(str, self.under_load)
@@ -105,7 +105,7 @@ async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: Chec
     for candidate in candidates:
         name, entry, game = candidate.name, candidate.entry, candidate.game
         if entry.problems or entry.submission is None or game is None:
-            reports.append(Report(name, "cannot play", "", False, waited(), (), entry.problems))
+            reports.append(Report(name, "cannot play", "", waited(), (), entry.problems))
             continue
         rules = tournament.rules if tournament and tournament.game.name == game.name else None
         limits = read_limits(chosen.limits, usual, game) if chosen.limits else usual

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from host.base.paths import SANDBOX_UID
 
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-SETTINGS = (*("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),)
+SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime")
 DEVICES = {"null": "null", "zero": "full", "full": "full", "random": "random", "urandom": "urandom"}
 """The devices of a sandbox, each with the host's device that is mounted there. /dev/full reads as /dev/zero does, but
 cannot be mapped: a shared mapping of /dev/zero is shared memory, which filters deny (seccomp.py)."""

@@ -357,7 +357,7 @@ class Keeper:
 def ask_sync(control: socket.socket, argv: Sequence[bytes]) -> Ended:
     """Let a keeper run a program, without an event loop. Return how it ended. Raise OSError if there is no reply."""
     control.settimeout(TRIAL + BUSY_TIMEOUT_S)
-    control.send(_packed(b"A", argv, {}, Limits(), TRIAL))
+    control.send(_packed(b"A", argv, {}, Limits(), TRIAL, patient=True))
     reply = control.recv(LONGEST_REPLY)
     if not reply:
         raise ConnectionResetError("the keeper has exited")
@@ -372,7 +372,7 @@ def _packed(
     wall: float,
     warm: int = 0,
     *,
-    patient: bool = True,
+    patient: bool,
 ) -> bytes:
     variables = [f"{name}={value}".encode() for name, value in env.items()]
     longest = limits.output + LINE_END

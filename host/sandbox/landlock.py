@@ -25,7 +25,8 @@ WANTED = 6
 
 OTHERS = 16  # sandboxes that may reach their limit of tasks at the same time
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
+SYSTEM_CALLS = CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
+"""Denied to bots: the rules of a ruleset are kernel memory that only a control group counts."""
 ASK_VERSION, PATH_BENEATH, PR_SET_NO_NEW_PRIVS = 1, 1, 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERYTHING = (1 << 16) - 1

@@ -95,7 +95,7 @@ def _bare(request: SandboxRequest, _lent: Lent) -> Iterator[LaunchPlan]:
 @contextlib.contextmanager
 def _fenced(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Plan a keeper outside the sandbox. It puts Landlock, the system call filter and limits on each bot."""
-    forbidden = (*landlock.forbidden(request.home), *seccomp.LANDLOCK)
+    forbidden = (*landlock.forbidden(request.home), *landlock.SYSTEM_CALLS)
     forbidden += () if request.home.writable else seccomp.BOT_ONLY
     with landlock.make_ruleset(request.home, request.user) as room:
         lent.callback(os.close, room.ruleset)
@@ -114,7 +114,7 @@ def _apart(request: SandboxRequest, lent: Lent) -> Iterator[LaunchPlan]:
     """Plan a keeper that is the first process of namespaces created by bubblewrap."""
     forbidden: tuple[str | int, ...] = () if request.home.writable else seccomp.BOT_ONLY
     if not request.home.warm:  # an interpreter needs Landlock to separate its forks, which it then denies to them
-        forbidden += seccomp.LANDLOCK
+        forbidden += landlock.SYSTEM_CALLS
     limits, shared_memory = request.limits, request.level.traits.exact_cpu
     filtered = seccomp.descriptor(
         seccomp.program(

@@ -107,7 +107,4 @@ TRAITS: Mapping[Level, Traits] = {
 
 UNPROTECTED = Level.NONE
 DEFAULT_LEVEL = Level.L3
-EXACT_LEVEL = min(level for level in Level if level.traits.exact_cpu)
-"""The weakest level at which processor time and memory are counted exactly."""
-
 STRONGEST_FIRST = tuple(reversed(Level))

@@ -64,8 +64,6 @@ SENDS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueu
 INFO_LEAKS = ("statfs", "fstatfs", "openat2")
 """Denied with ENOSYS. How full the disk is reveals what other bots have written (sysinfo reveals it too, but runtimes
 need it). For openat2 no filter can read the mode."""
-LANDLOCK = (444, 445, 446)
-"""Landlock's system calls. The rules of a ruleset are kernel memory that only a control group counts."""
 NEW_LISTENER = 8  # seccomp: its descriptor keeps the filter, kernel memory, after the process that loaded it
 NEWER = (449, 451, *range(454, 462), *range(463, 512))
 """Numbers of calls that libseccomp does not know by name; they are equal on all machines. The new futexes and cachestat

@@ -80,8 +80,10 @@ def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
 def own_name(submission: Submission) -> str:
     """Return the name that a source of a bot with an adapter states as the bot's own; "" if there is none."""
     row = ADAPTERS.get(submission.spec.adapter)
-    for name in submission.spec.sources or submission.files if row else ():
-        if row and (found := row.own_name.search(source_text(submission, name))):
+    if row is None:
+        return ""
+    for name in submission.spec.sources or submission.files:
+        if found := row.own_name.search(source_text(submission, name)):
             return one_line(found[1])
     return ""
 

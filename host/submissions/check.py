@@ -37,31 +37,34 @@ class Report(NamedTuple):
     bot: str
     about: str
     place: str
-    accepted: bool
     seconds: float
     lines: tuple[Finding, ...]
     problems: tuple[Problem, ...] = ()
     stderr: str = ""  # the error on the bot's standard error, or its last line
     playable: bool = False  # whether it builds and starts: then `croupier add` adds it, also if it is not accepted
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain values by field name, for JSON."""
-        lines, problems = (
-            [msgspec.structs.asdict(line) for line in self.lines],
-            [problem._asdict() for problem in self.problems],
-        )
-        return self._asdict() | {"lines": lines, "problems": problems}
+    @property
+    def accepted(self) -> bool:
+        """Whether the bot passes the check."""
+        return not self.problems
 
-    def text(self) -> str:
-        """Return the report as text for people."""
+    def json(self) -> dict[str, Any]:
+        """Return the report as JSON keys."""
+        lines = [msgspec.structs.asdict(line) for line in self.lines]
+        problems = [problem._asdict() for problem in self.problems]
+        return self._asdict() | {"accepted": self.accepted, "lines": lines, "problems": problems}
+
+    def text(self) -> Iterator[str]:
+        """Yield the report as lines."""
         # A refused name may contain any character.
         head = escape_control_chars(f"{self.bot} · {self.about}").replace("\n", r"\n")
-        head = f"{head:<70} {escape_control_chars(self.place)}".rstrip()
-        shown = [head, *map(str, self.lines), *map(str, self.problems)]
+        yield f"{head:<70} {escape_control_chars(self.place)}".rstrip()
+        yield from map(str, self.lines)
+        yield from map(str, self.problems)
         notes = sum(line.mark == "!" for line in self.lines)
         words = "ready to play" if self.accepted else FAILS_BUT_PLAYS if self.playable else "not accepted"
         noted = f" · {counted(notes, 'note')}" if notes else ""
-        return "\n".join([*shown, f"{words}{noted} · {self.seconds:.1f} s"])
+        yield f"{words}{noted} · {self.seconds:.1f} s"
 
     def remarks(self) -> list[str]:
         """Return the short form of the report: one text for each remark.
@@ -107,7 +110,6 @@ def report_on(found: Findings, game: Game, level: Level, rules: Any, place: str 
         bot=submission.name,
         about=about,
         place=place,
-        accepted=not problems,
         seconds=found.seconds,
         lines=tuple(report_lines(found, game, rules, level)),
         problems=problems,

@@ -549,7 +549,7 @@ def build_lisp(submission: Submission, _question: Command) -> list[Step]:
         return []
     bare = ("--noinform", "--no-sysinit", "--no-userinit", "--non-interactive")
     if is_system(submission):
-        name = to_lisp(PurePosixPath(submission.spec.entry).stem)
+        name = f'"{PurePosixPath(submission.spec.entry).stem}"'  # the name of a file has no quotes and no backslashes
         forms = ("(require :asdf)", ASDF_SOURCES, f"(asdf:load-system {name})", SAVE_CORE % {"name": name})
         return [Step((need("sbcl"), *bare, *(word for form in forms for word in ("--eval", form))))]
     compile_it = (
@@ -580,16 +580,6 @@ def is_system(submission: Submission) -> bool:
     return submission.spec.entry.endswith(".asd")
 
 
-def to_lisp(text: str) -> str:
-    """Return a Lisp string. The name of a bot's file contains no quotes and no backslashes."""
-    return f'"{text}"'
-
-
-def beside(submission: Submission, name: str) -> str:
-    """Return the path of a file next to the script, where Lisp writes compiled files."""
-    return str(PurePosixPath(submission.spec.entry).with_name(name))
-
-
 def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
     """Return the command that runs a bot with the chosen Lisp, without a debugger."""
     match submission.spec.compiler:
@@ -597,7 +587,7 @@ def run_lisp(submission: Submission, files: frozenset[str]) -> Command:
             return (need("ecl"), "--norc", "--shell", submission.spec.entry)
         case "clisp":
             return (need("clisp"), "-q", "-norc", submission.spec.entry)
-    compiled = beside(submission, "bot.fasl")
+    compiled = str(PurePosixPath(submission.spec.entry).with_name("bot.fasl"))  # Lisp writes it next to the script
     heap = ("--dynamic-space-size", f"{max(submission.spec.heap // MIB, 32)}MB") if submission.spec.heap else ()
     if is_system(submission):
         return (need("sbcl"), "--noinform", "--core", "bot.core", *heap, "--disable-ldb", "--lose-on-corruption")
@@ -764,7 +754,7 @@ LANGUAGES: Mapping[str, Language] = {
     name: _row(name, facts)
     for name, facts in tomllib.loads(Path(__file__).with_name("languages.toml").read_text()).items()
 }
-JAVA, PYTHON, BASH, ANY = (LANGUAGES[name] for name in ("java", "python", "bash", "any"))
+JAVA, PYTHON, ANY = (LANGUAGES[name] for name in ("java", "python", "any"))
 
 EXAMPLE = PYTHON
 """The language of the example for participants."""

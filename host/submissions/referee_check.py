@@ -238,8 +238,7 @@ async def check_referee(folder: Path, level: Level, place: str, took: Callable[[
     async with running_monitor() as monitor:
         where = place if is_foreign(place) else known.toml.name
         await _examine(Bench(known, built, level, monitor), findings, problems, where)
-    report = RefereeReport(known.game.name, submission.spec.language, place, tuple(findings), tuple(problems), took())
-    return report
+    return RefereeReport(known.game.name, submission.spec.language, place, tuple(findings), tuple(problems), took())
 
 
 async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem], where: str) -> None:

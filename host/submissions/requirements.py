@@ -141,9 +141,7 @@ def stage(wheels: Path, staged: Path) -> None:
 
 
 def unpacking(submission: Submission) -> list[Step]:
-    """Return the build step that unpacks the wheels inside the sandbox; [] if the bot requires no packages."""
-    if not submission.spec.requires:
-        return []
+    """Return the build step that unpacks the wheels inside the sandbox."""
     options = "--quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check"
     install = f"{need(python(submission))} -B {WHEELS}/pip install {options} --target {FOLDER} {WHEELS}/*.whl"
     return [Step(("/bin/sh", "-c", f"{install} && rm -r {WHEELS}"))]

@@ -23,7 +23,7 @@ from host.config.tournament_config import AllowedLimits, ConfigFile, load, not_e
 from host.games import GAMES
 from host.rules.foreign import completed
 from host.rules.game_toml import GameFile
-from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL
+from host.sandbox.levels import DEFAULT_LEVEL, Level
 from host.sandbox.limits import MIB, Limits
 from host.stages import KINDS
 from host.stages.groups import Groups
@@ -373,7 +373,7 @@ def test_a_config_means_what_it_says(here: Path) -> None:
     assert cup.limits == Limits(move=0.25, memory=64 * MIB, state=0)
     assert (cup.name, cup.level, cup.run.workers, cup.run.parallel_tables, cup.run.stop_early) == (
         "Cup",
-        EXACT_LEVEL,
+        Level.L4,
         3,
         16,
         True,

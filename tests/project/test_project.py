@@ -23,7 +23,7 @@ from helpers import CACHE
 from host.base.errors import explanations
 from host.sandbox import keeper_build
 from host.sandbox.detect import detect
-from host.submissions.languages import BASH, LANGUAGES, PYTHON
+from host.submissions.languages import LANGUAGES, PYTHON
 
 ROOT = Path(__file__).parents[2]
 SHIPPED_KEEPER = f"host/sandbox/built/{keeper_build.file_name()}"
@@ -81,7 +81,7 @@ OTHER_MEANINGS = {
     (PYTHON.name, "build.py"),
     (PYTHON.name, "version.py"),
     (PYTHON.name, "dask_client.py"),
-    (BASH.name, "completion.py"),
+    ("bash", "completion.py"),
 }
 """Modules in which "python" is a key of bot.toml, or the Python that runs croupier, and "bash" the shell of the user."""
 

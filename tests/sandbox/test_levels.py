@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from host.sandbox.launch import LAUNCHERS
-from host.sandbox.levels import DEFAULT_LEVEL, EXACT_LEVEL, TRAITS, UNPROTECTED, Level
+from host.sandbox.levels import DEFAULT_LEVEL, TRAITS, UNPROTECTED, Level
 
 
 def test_levels_are_ordered_by_strength_and_not_by_the_alphabet() -> None:
@@ -32,8 +32,8 @@ def test_a_stronger_level_provides_everything_that_a_weaker_one_does() -> None:
     ]
 
     assert all(w <= s for weak, strong in pairwise(provided) for w, s in zip(weak, strong, strict=True))
-    assert UNPROTECTED < DEFAULT_LEVEL < EXACT_LEVEL
-    assert not UNPROTECTED.traits.isolates and EXACT_LEVEL.traits.exact_cpu
+    assert UNPROTECTED < DEFAULT_LEVEL < Level.L4
+    assert not UNPROTECTED.traits.isolates and Level.L4.traits.exact_cpu
 
 
 def test_the_label_of_a_level_says_what_it_is() -> None:

@@ -408,7 +408,7 @@ def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path
     report, found = trio.run(check_bot, load_submission(folder), GAME, helpers.level(), helpers.AMPLE)
     assert made_ready(folder).warm == ()
     assert report.accepted and found.bot and found.bot.warm == ()
-    assert "answers differ from a cold start, so it starts cold" in report.text()
+    assert "answers differ from a cold start, so it starts cold" in "\n".join(report.text())
 
 
 def test_who_plays_by_chance_is_no_other_warm(tmp_path: Path) -> None:

@@ -535,7 +535,7 @@ def test_a_bot_gets_only_the_models_that_its_bot_toml_asks_for(here: Path) -> No
     lay({"croupier.toml": 'game = "pazaak"\n' + rows} | {f"bots/mine/{name}": text for name, text in bot.items()})
     cup = load(here)
     report, found = run(lambda: checked_alone(*cup.submissions(here), cup.game, level(), cup.limits))
-    assert report.accepted, report.text()
+    assert report.accepted, "\n".join(report.text())
     assert [model.name for model in found.playable().limits.models] == ["small"]
 
 
@@ -561,7 +561,7 @@ def test_a_rogue_is_refused_for_what_it_does_and_leaves_nothing(rogue: Rogue) ->
     assert report.accepted or report.problems
     assert {problem.code for problem in report.problems} <= set(explanations())
     if not NO_REFUSAL & set(rogue.verdict):
-        assert not report.accepted, report.text()
+        assert not report.accepted, "\n".join(report.text())
     if set(rogue.verdict) <= NO_REFUSAL - {"harmless"}:
-        assert report.accepted, report.text()
-    assert report.text().replace("\n", " ").isprintable()
+        assert report.accepted, "\n".join(report.text())
+    assert "\n".join(report.text()).replace("\n", " ").isprintable()
