@@ -175,6 +175,13 @@ def test_a_source_that_fails_again_and_again_on_its_way_is_given_up() -> None:
     assert played(Script(starts=range(1, MAX_FAILURES_IN_A_ROW))).tables[0].transcript == RIGHT.transcript
 
 
+def test_recovered_failures_of_different_tables_are_not_failures_in_a_row() -> None:
+    tables = [f"t/{number}" for number in range(1, 2 * MAX_FAILURES_IN_A_ROW)]
+    found = played(Script(fails={(path, 2): [start] for start, path in enumerate(tables, 1)}), tables)
+    assert all(table.answers == RIGHT.answers for table in found.tables)
+    assert len(found.failures) == len(tables)
+
+
 def test_of_several_tables_the_one_that_failed_is_found() -> None:
     tables = [f"t/{number}" for number in range(1, 9)]
     found = played(Script(fails={("t/5", 2): [1]}, knows=False), tables)

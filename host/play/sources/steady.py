@@ -12,7 +12,7 @@ from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, jo
 from protocols.wire import Answer
 
 MAX_FAILURES_IN_A_ROW = 5
-"""Failures within one call of `SteadySource.advance` after which a fixture is undecided.
+"""Failures without a new step of any table between them after which a fixture is undecided.
 
 They count at whichever tables they happen. Only a failure of an unknown table among several does not count.
 """
@@ -165,7 +165,7 @@ class SteadySource:
         self._tables = {number: table for number, table in self._tables.items() if table.last.requests}
 
     def _end_series(self) -> None:
-        """Forget the last failures. From now on, give several tables to the process together again."""
+        """Forget the failures in a row. From now on, give several tables to the process together again."""
         self._in_a_row, self._suspect, self._is_careful = 0, 0, False
 
     def _add(self, table: SourceTable, said: Step) -> None:
@@ -205,6 +205,7 @@ class SteadySource:
         progress = await self._source.advance([table.opened for table in tables if not table.given], answers, ())
         for table in tables:
             self._add(table, progress[table.number])
+        self._in_a_row = 0
         over = [table.number for table in tables if not table.last.requests]
         self._held = tuple([number for number in self._held if number not in over])
 
