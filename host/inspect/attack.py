@@ -39,7 +39,12 @@ HOST_CPU_S = 5.0
 """Processor time that croupier itself may use to read and build one rogue. An honest bot takes less than a tenth of it."""
 
 BROKEN_OUT = Move("B", 666)
-HONEST = "lim17"
+HONEST = {"cardshark": "lim17", "holdem": "always_bet"}
+"""The honest bots at the tables of rogues, by game."""
+
+SHORT_RULES: Mapping[str, Mapping[str, Any]] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}
+"""The rules of short tables, by game."""
+
 NO_BUDGET = ModelAccess(
     name="small",
     address="http://127.0.0.1:1",
@@ -71,7 +76,6 @@ class Rogue(msgspec.Struct, frozen=True):
     numbers: bool = False
     parallel_tables: int = 1
     tables: int = 2
-    beside: str = "quick"
     twice: bool = False
     long: bool = False
     short: bool = False
@@ -97,6 +101,11 @@ class Rogue(msgspec.Struct, frozen=True):
             subprocess.run([sys.executable, self.file / "make.py", place], check=True)
             (made,) = Path(place).iterdir()
             yield intake.load(made, self.limits, GAMES[self.game]).with_keys(**changes)
+
+    def seated(self, bot: BuiltBot) -> list[BuiltBot]:
+        """Return the bots of this rogue at its table: the built rogue, and its twin if it also plays against itself."""
+        bot = bot._replace(limits=self.limits).with_keys(table_ids=self.numbers, parallel_tables=self.parallel_tables)
+        return [bot, bot.with_keys(name="twin")] if self.twice else [bot]
 
     @property
     def tries(self) -> str:
@@ -141,14 +150,18 @@ class RogueOutcome(NamedTuple):
 
 async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[RogueOutcome]:
     """Play rogues at a level, one after the other. Return their outcomes, in order."""
-    source = sample_bots.sample(HONEST, sample_bots.ATTACKED_GAME)
-    honest = (await build(load_submission(source).with_keys(game=sample_bots.ATTACKED_GAME), level))._replace(
-        limits=AMPLE
-    )
-    return [await _one(rogue, honest, level) for rogue in rogues]
+    honest = {game: await _honest(game, level) for game in {rogue.game for rogue in rogues}}
+    return [await _one(rogue, honest[rogue.game], level) for rogue in rogues]
 
 
-async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
+async def _honest(game: str, level: Level) -> list[BuiltBot]:
+    """Return at least one honest bot, and as many as a table of the game needs besides a rogue."""
+    submission = load_submission(sample_bots.sample(HONEST[game], game)).with_keys(game=game)
+    bot = (await build(submission, level))._replace(limits=AMPLE)
+    return [bot.with_keys(name=f"honest{number}") for number in range(1, max(GAMES[game].seats[0], 2))]
+
+
+async def _one(rogue: Rogue, honest: Sequence[BuiltBot], level: Level) -> RogueOutcome:
     started = time.monotonic()
 
     def verdict(mark: str, got: str) -> RogueOutcome:
@@ -166,20 +179,20 @@ async def _one(rogue: Rogue, honest: BuiltBot, level: Level) -> RogueOutcome:
         return verdict("✓" if "refused" in rogue.verdict else "✗", "refused")
     if time.process_time() - computed > HOST_CPU_S:
         return verdict("✗", "slowed croupier down")
-    record = await _played(bot._replace(limits=rogue.limits), honest, rogue.tables, level)
+    record = await _played(rogue, [*rogue.seated(bot), *honest], level)
     faults = set(record.faults.get(rogue.name, {}))
     if any(BROKEN_OUT in table for table in unpack(record.answers)):
         return verdict("✗", "broke out")
-    if record.faults.get(honest.name) or record.failures:  # a stall of the machine costs no honest bot anything
-        return verdict("✗", "disturbed the honest bot")
+    if any(bot.name in record.faults for bot in honest) or record.failures:  # a stall costs no honest bot anything
+        return verdict("✗", "disturbed an honest bot")
     expected = faults <= {*rogue.verdict, *rogue.also} if faults else "harmless" in rogue.verdict
     return verdict("✓" if expected else "✗", ", ".join(sorted(faults)) or "harmless")
 
 
-async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) -> Record:
-    game = GAMES[sample_bots.ATTACKED_GAME]
-    rules = game.default_rules._replace(hands=1)
-    setup = WorkerSetup(game=game, rules=rules, bots=(bot, honest), seed=b"an attack", level=level)
+async def _played(rogue: Rogue, bots: Sequence[BuiltBot], level: Level) -> Record:
+    game = GAMES[rogue.game]
+    rules = game.default_rules._replace(**SHORT_RULES[rogue.game])
+    setup = WorkerSetup(game=game, rules=rules, bots=tuple(bots), seed=b"an attack", level=level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
         pool = BotPool(setup, stack, watcher)
         return await pool.play(
@@ -189,8 +202,8 @@ async def _played(bot: BuiltBot, honest: BuiltBot, tables: int, level: Level) ->
                     rules=rules,
                     plan="independent",
                     path="attack/1",
-                    bots=(bot.name, honest.name),
-                    tables=tables,
+                    bots=tuple(bot.name for bot in bots),
+                    tables=rogue.tables,
                 )
             )
         )

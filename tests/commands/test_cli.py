@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import trio
 from command import CROUPIER, ROOT, Done, croupier, croupier_process, cup_in, environment
-from helpers import ROGUES, SAMPLES, level
+from helpers import ROGUES, SAMPLES, level, long
 
 from host.cli import COMMAND_GROUPS, COMMANDS, SCHEMA_NUMBERS, global_options_first
 from host.games import GAMES
@@ -336,11 +336,38 @@ def test_an_attack_that_succeeds_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "bots", "faults"),
+    [
+        ("wrong_table", 2, {"unreadable"}),
+        ("whispers", 3, set()),
+        ("minus_five", 3, {"illegal"}),
+        long(("runs_while_adapted", 3, set())),
+    ],
+)
+def test_an_attack_plays_a_rogue_in_its_game_and_with_its_settings(
+    name: str, bots: int, faults: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, records = attack._played, list[Record]()
+
+    async def played(*what: Any) -> Record:
+        records.append(await play(*what))
+        return records[-1]
+
+    monkeypatch.setattr(attack, "_played", played)
+    (verdict,) = trio.run(attacked, level(), [gallery(level())[name]])
+    (record,) = records
+    assert verdict.mark == "✓", verdict
+    assert len(record.results) == bots and record.faults.get(name, {}).keys() == faults
+    if name == "wrong_table":  # only an answer with the number of a table has this detail
+        assert {piece.detail for piece in record.evidence if piece.kind == "unreadable"} == {"table"}
+
+
+@pytest.mark.parametrize(
     ("seen", "mark"),
     [
         ({"replayed": 1, "stalls": ("escapes at table 1: no answer after 0.4 s",)}, "✓"),
         ({"replayed": 1, "failures": ("its keeper died",)}, "✗"),
-        ({"faults": {"lim17": {"timeout": 1}}}, "✗"),
+        ({"faults": {"honest1": {"timeout": 1}}}, "✗"),
     ],
 )
 def test_an_attack_disturbs_if_the_honest_bot_pays_or_a_sandbox_dies(

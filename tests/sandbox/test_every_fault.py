@@ -73,6 +73,7 @@ BUILD_TIMEOUT_S = {"builds_for_ever": 5.0}
 
 QUICK = '#include <stdio.h>\n\nint main(void)\n{\n    puts("S");\n    return 0;\n}\n'
 SLOW = 'import time\n\ntime.sleep(0.1)\nprint("S")\n'
+BESIDE_A_SLOW_BOT = {"hasty"}  # it writes its second answer while the other bot thinks
 STANDS = "import sys\n\nfor question in sys.stdin:\n    print('S', flush=True)\n"
 FOLDS = "import sys\n\nfor question in sys.stdin:\n    print(0)\n"
 
@@ -97,9 +98,8 @@ def control(kind: str, name: str = "control") -> BuiltBot:
 def company(rogue: Rogue, bot: BuiltBot) -> list[BuiltBot]:
     """Return the bots at a rogue's table, the rogue first."""
     if rogue.game == "holdem":
-        return [bot, control("holdem", "control"), control("holdem", "another")]
-    twin = [bot.with_keys(name="twin")] if rogue.twice else []
-    return [bot, *twin, control(rogue.beside)]
+        return [*rogue.seated(bot), control("holdem", "control"), control("holdem", "another")]
+    return [*rogue.seated(bot), control("slow" if rogue.name in BESIDE_A_SLOW_BOT else "quick")]
 
 
 def played_and_left(game: str, bots: list[BuiltBot], tables: int) -> tuple[Record, list[int]]:
@@ -174,10 +174,9 @@ def plays(rogue: Rogue, **changes: Any) -> None:
         pytest.skip("PROCESS NUMBERS ARE COUNTED ON HERE")
     computed = time.process_time()
     with rogue.submitted() as submission:
-        bot = trio.run(build, submission.with_keys(**changes), level())._replace(limits=rogue.limits)
+        bot = trio.run(build, submission.with_keys(**changes), level())
     assert time.process_time() - computed < HOST_CPU_S
     assert bot.warm or not changes
-    bot = bot.with_keys(table_ids=rogue.numbers, parallel_tables=rogue.parallel_tables)
     bots = company(rogue, bot)
 
     with nothing_left_behind():
