@@ -82,7 +82,7 @@ class AskReport(NamedTuple):
         elif self.bot.sha256 != then.sha256:
             hashes = f"sha256 {then.sha256[:8]}… then, {self.bot.sha256[:8]}… now"
             yield f"not the program that played, or built differently: {hashes}"
-        if repro.history == "table":
+        if repro.history == "table" and not then.one_at_a_time:
             yield (
                 f"it takes up to {then.parallel_tables} tables at a time, and their order is not recorded: "
                 "only the earlier questions of this table come first"

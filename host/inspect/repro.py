@@ -83,7 +83,6 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
     if not bot.remembers:
         return repro
     recorded = load_fixture(journal, root_of(journal), repro.fixture, repro.played)
-    history: History = "fixture" if bot.one_at_a_time else "table"
     whole_fixture = bot.one_at_a_time and (bot.lifetime == "fixture" or bool(bot.state))
     before: list[Decision] = []
     player = recorded.players(first.table - 1)[first.seat]
@@ -94,7 +93,7 @@ def with_history(journal: Journal, repro: Repro) -> Repro:
             before.append(decision)
             if _ends_process(decision.answer) and not bot.state and not bot.is_sent_history:
                 before.clear()  # the next process did not get these questions
-    return repro._replace(before=tuple(before), history=history)
+    return repro._replace(before=tuple(before), history="fixture" if whole_fixture else "table")
 
 
 def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, played: int | None = None) -> Repro:

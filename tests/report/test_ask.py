@@ -18,6 +18,7 @@ from test_every_fault import PLAYERS, Rogue
 from host.backends.local import local_workers
 from host.base.errors import UserError
 from host.bots.bot_spec import Submission
+from host.cli.ask_report import AskReport
 from host.cli.plain_view import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
@@ -102,9 +103,11 @@ def test_a_process_is_told_every_byte_again(manifest: str, tmp_path: Path) -> No
     )
 
     found = first_fault(journal, "listens")
-    (reply,) = trio.run(reask, trio.run(build, submission, level())._replace(limits=AMPLE), found, level())
+    bot = trio.run(build, submission, level())._replace(limits=AMPLE)
+    (reply,) = trio.run(reask, bot, found, level())
 
-    assert found.history == "fixture"
+    assert found.history == ("table" if "lifetime" in manifest else "fixture")
+    assert "only the earlier questions" not in " ".join(AskReport(found, bot, level(), [reply], earlier=False).text())
     assert found.evidence is not None and found.evidence.stderr
     assert reply.now.stderr == found.evidence.stderr
     assert reply.now.ended == found.evidence.ended == "exited with 3"
