@@ -147,9 +147,8 @@ class _LocalPool:
         placement = trio.run(choose_placement, request)
         # The cores of workers that have not been started; none if there are more workers than cores.
         self._cores = [*placement.cores] if placement.workers == request.workers else []
-        self._cores_of = dict[subprocess.Popen[bytes], tuple[int, ...]]()
+        self._workers = dict[subprocess.Popen[bytes], tuple[int, ...]]()  # that have not died, each with its cores
         self._idle: list[tuple[int, subprocess.Popen[bytes]]] = []  # with the thread of the run that used each last
-        self._all: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.last_heartbeat = time.monotonic()
@@ -171,9 +170,9 @@ class _LocalPool:
             reply = worker.stdout.readline()
         if not reply.endswith(b"\n"):
             with self._lock:
-                self._cores += [cores] if (cores := self._cores_of.pop(worker)) else []
-            worker.kill()  # it may have closed its output alone
-            worker.wait()
+                self._cores += [cores] if (cores := self._workers.pop(worker)) else []
+            with contextlib.suppress(OSError), worker:  # leaving the block closes its pipes and waits for its end
+                worker.kill()  # it may have closed its output alone
             return b""
         with self._lock:
             self._idle.append((thread, worker))
@@ -193,8 +192,7 @@ class _LocalPool:
                 return self._idle.pop(own[0] if own else -1)[1]
             cores = self._cores.pop(0) if self._cores else ()
             worker = start_worker()
-            self._cores_of[worker] = cores
-            self._all.append(worker)
+            self._workers[worker] = cores
         assert worker.stdin is not None
         with contextlib.suppress(OSError):
             worker.stdin.write(worker_input(cores, self._encoded_setup))
@@ -204,8 +202,8 @@ class _LocalPool:
         """End every worker and its bots."""
         with self._lock:
             self._stopped.set()
-            self._idle = []
-        _end(self._all)
+            self._idle, workers = [], [*self._workers]
+        _end(workers)
 
     def _stop_when_abandoned(self) -> None:
         while not self._stopped.wait(1.0):

@@ -1,5 +1,6 @@
 """A tournament on a cluster: machines join, fail and are refused, and the results equal those of one machine."""
 
+import gc
 import json
 import re
 import shutil
@@ -17,7 +18,9 @@ from command import CROUPIER, FAST, ROOT, croupier, croupier_process, cup_in, en
 from distributed import Client
 from machines import LOOPBACK, Machines, machines, until
 
+from host.backends import dask_worker
 from host.backends.dask import cluster
+from host.backends.placement import PlacementRequest
 from host.base.errors import Problem, UserError
 from host.sandbox.levels import DEFAULT_LEVEL
 
@@ -135,6 +138,22 @@ def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
         run.process.kill()
         run.process.wait()
         until(lambda: not standing.players("alice"))
+
+
+def test_a_machine_forgets_a_worker_that_has_died() -> None:
+    def processes() -> int:
+        gc.collect()
+        return sum(isinstance(each, subprocess.Popen) for each in gc.get_objects())
+
+    before = processes()
+    dask_worker.begin("forgets", b"no setup", PlacementRequest("free", workers=1))
+    try:
+        (failed,) = dask_worker.play("forgets", [b"a job"], 1)  # the worker reports the setup, and ends
+        assert b"failed" in failed
+        assert dask_worker.play("forgets", [b"a job"], 1) == [b""]
+        assert processes() == before
+    finally:
+        dask_worker.stop("forgets")
 
 
 # Clusters that are refused, and machines named in the error.
