@@ -90,9 +90,9 @@ async def _replies(
                         result = await process.finish()
                         profile = profiler.profile()
                     replies.append(Reply(decision, _outcome(result, process.stderr_tail(table)), profile))
-    except (KeeperDied, KeeperOutOfMemory) as died:
-        if len(replies) == len(repro.asked) or not isinstance(died, KeeperOutOfMemory):
-            raise UserError([sandbox_failure(bot.name, [str(died)])], 6) from died
+    except KeeperDied as died:
+        raise UserError([sandbox_failure(bot.name, [str(died)])], 6) from died
+    except KeeperOutOfMemory as died:  # at a question: the end of the block above raises neither
         outcome = Outcome(Fault(FaultKind.MEMORY), ended=str(died))
         replies.append(Reply(repro.asked[len(replies)], outcome, Profile()))
         await pool.replace(bot.name)
