@@ -88,21 +88,21 @@ def _drawing(parts: Sequence[BracketRound], double: bool) -> Drawing:
     columns = [list(column) for _, column in groupby(parts, key=lambda part: part.round)]
     width, gap = _widths(len(columns))
     headings, boxes, lines = list[tuple[float, float, str]](), list[Box](), list[str]()
-    came = dict[str, Box]()  # the box of the last tie that each bot has won
+    won = dict[str, Box]()  # the box of the last tie that each bot has won
     for number, column in enumerate(columns):
         x, free = number * (width + gap), 0.0
         for part in column:
-            ties = _in_order(part.ties, columns[number + 1 :], came)
-            placed = _placed(ties, x, free + HEADING, came)
+            ties = _in_order(part.ties, columns[number + 1 :], won)
+            placed = _placed(ties, x, free + HEADING, won)
             headings.append((x, placed[0].y - 9 if placed else free + HEADING, round_name(part)))
             lines += [
-                _line(came[bot], box, of, width) for box in placed for of, bot in enumerate(box.tie.bots) if bot in came
+                _line(won[bot], box, of, width) for box in placed for of, bot in enumerate(box.tie.bots) if bot in won
             ]
             boxes += placed
             free = placed[-1].y + ROW if placed else free
         for box in boxes:
             if box.x == x and box.tie.winner is not None:
-                came[box.tie.winner] = box
+                won[box.tie.winner] = box
     height = max((box.y for box in boxes), default=0.0) + HEIGHT + 4
     title, note = SIDES[parts[0].side]
     if parts[0].first > 1 or (double and not parts[0].side):
@@ -118,13 +118,13 @@ def _widths(columns: int) -> tuple[int, int]:
     return max(MIN_WIDTH, min(WIDTH, (MAX_WIDTH + MIN_GAP) // columns - MIN_GAP)), MIN_GAP
 
 
-def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came: dict[str, Box]) -> list[Tie]:
+def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], won: dict[str, Box]) -> list[Tie]:
     """Return the ties of a round in an order in which the lines to the next rounds do not cross.
 
-    Ties whose winners meet later are next to each other. `later` are the columns of the later rounds, and `came` has
+    Ties whose winners meet later are next to each other. `later` are the columns of the later rounds, and `won` has
     the box of the last tie that each bot has won.
     """
-    before = {bot: box.y for bot, box in came.items()}
+    before = {bot: box.y for bot, box in won.items()}
     order = list[str]()
     for column in reversed(later):
         known = {bot: at for at, bot in enumerate(order)}
@@ -143,14 +143,14 @@ def _in_order(ties: Sequence[Tie], later: Sequence[Sequence[BracketRound]], came
     return sorted(ties, key=key)
 
 
-def _placed(ties: Sequence[Tie], x: float, top: float, came: dict[str, Box]) -> list[Box]:
+def _placed(ties: Sequence[Tie], x: float, top: float, won: dict[str, Box]) -> list[Box]:
     """Return the boxes of the ties of a round, from top to bottom.
 
-    If there is room, a box is in the middle between the boxes in `came`, in which its bots won their last ties.
+    If there is room, a box is in the middle between the boxes in `won`, in which its bots won their last ties.
     """
     placed, free = list[Box](), top
     for tie in ties:
-        from_left = [came[bot].y for bot in tie.bots if bot in came]
+        from_left = [won[bot].y for bot in tie.bots if bot in won]
         y = max(free, sum(from_left) / len(from_left)) if from_left else free
         placed.append(Box(x, y, tie))
         free = y + ROW

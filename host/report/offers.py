@@ -85,7 +85,7 @@ class Offers:
             place = self._described(seed, pick, replay=known or left > 0)
             left -= not known
             found.setdefault(place.name, place)
-        return _told_apart(list(found.values()))
+        return _with_unique_titles(list(found.values()))
 
     # Which fixtures.
 
@@ -301,7 +301,7 @@ def _course(table: ReplayedTable, name: str, fact: str) -> Iterator[list[int]]:
             yield [held.get(seat, 0) for seat in range(len(table.bots))]
 
 
-def _told_apart(places: Sequence[TableRef]) -> list[TableRef]:
+def _with_unique_titles(places: Sequence[TableRef]) -> list[TableRef]:
     """Return the tables. If tables of the same bots have the same title, add the number of the table to each title."""
     shared = [(place.title, group_of(place.name)) for place in places]
     return [

@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -38,11 +38,11 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 def page_of(packet: Packet) -> str:
     """Return the page of a packet as HTML. Escape every text that a program wrote."""
-    tables = [(each, "\n".join(map(escape_control_chars, _told(each)))) for each in packet.own_tables[:TABLES_ON_PAGE]]
+    tables = [(each, _text(each)) for each in packet.own_tables[:TABLES_ON_PAGE]]
     return environment().get_template("packet.html").render(packet=packet, tables=tables, safe=escape_control_chars)
 
 
-def _told(table: OwnTable) -> Iterator[str]:
-    """Yield the events of a table as lines."""
+def _text(table: OwnTable) -> str:
+    """Return the events of a table as lines, with control characters escaped."""
     events = [Event(each["ev"], {key: value for key, value in each.items() if key != "ev"}) for each in table.events]
-    return as_text(events, table.bots, [])
+    return "\n".join(map(escape_control_chars, as_text(events, table.bots, [])))

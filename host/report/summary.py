@@ -428,8 +428,8 @@ def _samples(
 
 
 def _sample(piece: Evidence, table: str, shown: bool) -> EvidenceSample:
-    def text(said: bytes) -> str:
-        return "" if not shown else _cut(said.decode(errors="replace"))
+    def text(content: bytes) -> str:
+        return "" if not shown else _cut(content.decode(errors="replace"))
 
     return EvidenceSample(
         bot=piece.bot,

@@ -36,7 +36,7 @@ class Logs:
     def heard(self, record: Record) -> None:
         """Append the stderr output of the bots in a fixture to run/stderr/BOT.log."""
         for bot, pieces in record.said:
-            text = "".join(f"── {table}\n{_text(said)}\n" for table, said in pieces)
+            text = "".join(f"── {table}\n{_text(output)}\n" for table, output in pieces)
             self._write(("stderr", f"{file_name(bot)}.log"), text)
 
     def built(self, bots: Sequence[BuiltBot]) -> None:
@@ -44,7 +44,7 @@ class Logs:
         for bot in bots:
             with suppress(OSError):
                 text = build_log(bot.sha256).read_text(errors="replace")
-                self._write(("build", file_name(bot.name), "build.log"), text, anew=True)
+                self._write(("build", file_name(bot.name), "build.log"), text, replace=True)
 
     def refused(self, refused: UserError) -> UserError:
         """Write the logs of failed builds, and return the error with the paths of these logs."""
@@ -53,18 +53,18 @@ class Logs:
 
     def _named(self, problem: Problem) -> Problem:
         place = ("build", file_name(problem.where), "build.log")
-        if not self._write(place, problem.log, anew=True):
+        if not self._write(place, problem.log, replace=True):
             return problem
         return problem.with_log_path(self._run.joinpath(*place))
 
-    def _write(self, place: Sequence[str], text: str, *, anew: bool = False) -> bool:
-        """Append text to a log, or replace its content if `anew`. Return whether the log was written.
+    def _write(self, place: Sequence[str], text: str, *, replace: bool = False) -> bool:
+        """Append text to a log, or replace its content if `replace`. Return whether the log was written.
 
         `place` is the path of the log below the folder `run`, name by name.
         """
         try:
             with _folder(self._run, place[:-1]) as folder:
-                before = b"" if anew else _read(place[-1], folder)
+                before = b"" if replace else _read(place[-1], folder)
                 _replace(place[-1], folder, _end(before + text.encode()))
         except OSError as failed:
             wrong = f"WARNING  {self._run.joinpath(*place)} cannot be written: {failed.strerror}"
@@ -88,10 +88,10 @@ class TableLogs:
     def heard(self, bot: str, pieces: Iterable[tuple[str, bytes]]) -> None:
         """Write the logs of a bot in a fixture. `pieces` are its questions (`play/A+B/17:3`), each with its output."""
         tables: dict[str, list[str]] = {}
-        for question, said in pieces:
+        for question, output in pieces:
             table, _, number = question.rpartition(":")
             # Indent the text, so that a line of a bot cannot look like a heading.
-            tables.setdefault(table, []).append(f"question {number}\n{textwrap.indent(_text(said), '  ')}\n")
+            tables.setdefault(table, []).append(f"question {number}\n{textwrap.indent(_text(output), '  ')}\n")
         for table, texts in tables.items():
             content = "".join(texts).encode()
             if self._left and len(content) > self._left:
@@ -125,11 +125,11 @@ def logged(folder: Path, bot: str, table: str) -> dict[int, str]:
     except OSError:
         return {}
     questions = re.split(r"^question ([0-9]{1,9})\n", text, flags=re.MULTILINE)[1:]
-    return {int(number): textwrap.dedent(said) for number, said in zip(questions[::2], questions[1::2], strict=True)}
+    return {int(number): textwrap.dedent(lines) for number, lines in zip(questions[::2], questions[1::2], strict=True)}
 
 
-def _text(said: bytes) -> str:
-    return escape_control_chars(said.decode(errors="replace")).rstrip("\n")
+def _text(output: bytes) -> str:
+    return escape_control_chars(output.decode(errors="replace")).rstrip("\n")
 
 
 def _end(text: bytes) -> bytes:

@@ -296,10 +296,10 @@ def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row
     """Return the rows in the order of their places if the kind of the stage decides places; otherwise unchanged."""
     kind = kind_of(state.config)
     order = state.places if kind.places else ()
-    came = kind.reached(state.config, state.bots(row.bot for row in rows), records) if kind.reached else {}
+    reached = kind.reached(state.config, state.bots(row.bot for row in rows), records) if kind.reached else {}
     if not order:
-        order = sorted(came, key=lambda bot: came[bot], reverse=True)
-    return reordered(rows, order, came) if order else rows
+        order = sorted(reached, key=lambda bot: reached[bot], reverse=True)
+    return reordered(rows, order, reached) if order else rows
 
 
 def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
@@ -382,15 +382,15 @@ def _merit(row: Row) -> tuple[float, ...]:
     return (row.tables > 0, *(estimate.merit for estimate in row.estimates.values()))
 
 
-def reordered(rows: Sequence[Row], places: Sequence[str], came: Mapping[str, tuple[float, ...]]) -> list[Row]:
+def reordered(rows: Sequence[Row], places: Sequence[str], reached: Mapping[str, tuple[float, ...]]) -> list[Row]:
     """Return the rows in the order of `places`, for example of a knockout. Bots without a place come last.
 
-    `came` has a key for the progress of each bot. Bots next to each other with equal keys share a rank.
+    `reached` has a key for the progress of each bot. Bots next to each other with equal keys share a rank.
     """
     order = {bot: place for place, bot in enumerate(places)}
     ordered, found = sorted(rows, key=lambda row: order.get(row.bot, len(order))), list[Row]()
     for rank, row in enumerate(ordered, 1):
-        equal = bool(found) and row.bot in came and came[row.bot] == came.get(found[-1].bot)
+        equal = bool(found) and row.bot in reached and reached[row.bot] == reached.get(found[-1].bot)
         found.append(row._replace(rank=found[-1].rank if equal else rank))
     return found
 
@@ -489,7 +489,7 @@ def _sentence(names: Sequence[str], sure: float) -> str:
     return words(first, f"{last} ({who} between them)", sure)
 
 
-def _whole_if_it_is(wins: float) -> float:
+def _int_if_whole(wins: float) -> float:
     """Return wins as an int if they are a whole number. They are not if equal bots shared a win."""
     return round(wins) if math.isclose(wins, round(wins), abs_tol=1e-9) else wins
 
@@ -517,7 +517,7 @@ def _row(stage: StageConfig, estimates: Mapping[str, Estimate], mine: Sequence[R
         kind=stage.kind,
         mirror=stage.mirror,
         tables=tables,
-        wins=_whole_if_it_is(wins) if any(ranking_of(word).counted for word in estimates) else None,
+        wins=_int_if_whole(wins) if any(ranking_of(word).counted for word in estimates) else None,
         estimates=estimates,
         costs=Costs(
             faults=kinds.total(),

@@ -66,14 +66,14 @@ def import_value(named: CustomName, folder: str) -> object:
     return found
 
 
-def is_folder(said: str) -> bool:
+def is_folder(game: str) -> bool:
     """Return whether the name of a game is a folder with a game.toml, as in `scopa/` or `./scopa`."""
-    return "/" in said and ":" not in said
+    return "/" in game and ":" not in game
 
 
-def has_referee(said: str) -> bool:
+def has_referee(game: str) -> bool:
     """Return whether the name of a game means a program with the rules: a folder, or a referee for another host."""
-    return is_folder(said) or is_foreign(said)
+    return is_folder(game) or is_foreign(game)
 
 
 FILES_HINT = "of a module only its code is sent there; a package, a folder with __init__.py, is sent with all its files"

@@ -97,15 +97,15 @@ def read_adapter(value: Any) -> ForeignAdapter | None:
     Raise InvalidValue if it is wrong.
     """
     example = f'adapter = "{next(iter(HOSTS))}", or adapter = {{ host = "{next(iter(HOSTS))}", seed = false }}'
-    said: Any = {"host": value} if isinstance(value, str) else value
-    if not isinstance(said, dict) or not isinstance(said.get("host"), str):
+    table: Any = {"host": value} if isinstance(value, str) else value
+    if not isinstance(table, dict) or not isinstance(table.get("host"), str):
         raise InvalidValue("C006", "is not the name of a host", example)
-    name = said["host"]
+    name = table["host"]
     if name not in HOSTS:
         raise InvalidValue(
             "C008", f"names an unknown host {to_toml(name)}", closest_match(name, HOSTS) or ", ".join(HOSTS)
         )
-    options: dict[str, Any] = {option: given for option, given in said.items() if option != "host"}
+    options: dict[str, Any] = {option: given for option, given in table.items() if option != "host"}
     for option, given in options.items():
         if option not in HOSTS[name].options:
             raise InvalidValue("C001", f"has an unknown option {option}", f"one of {', '.join(HOSTS[name].options)}")
@@ -120,8 +120,8 @@ def read_adapter(value: Any) -> ForeignAdapter | None:
 
 def completed(toml: Toml) -> Toml:
     """Add to a game.toml the default values that follow from its adapter. Without an adapter, return it unchanged."""
-    said = toml.data.get("adapter")
-    name = said.get("host") if isinstance(said, dict) else said
+    adapter = toml.data.get("adapter")
+    name = adapter.get("host") if isinstance(adapter, dict) else adapter
     host = HOSTS.get(name) if isinstance(name, str) else None
     if host is None:
         return toml
@@ -138,21 +138,21 @@ def has_edges(toml: Toml) -> bool:
 # The short names.
 
 
-def is_foreign(said: str) -> bool:
+def is_foreign(game: str) -> bool:
     """Return whether the name of a game is the short name of a referee for another host, as in `botzone:judge/`."""
-    return said.partition(":")[0] in HOSTS and ":" in said
+    return game.partition(":")[0] in HOSTS and ":" in game
 
 
-def game_folder(said: str, folder: Path, where: str) -> Path:
+def game_folder(game: str, folder: Path, where: str) -> Path:
     """Return a folder with a game.toml for `botzone:judge/`, `codingame:game.jar` or `brutaltester:java Referee`.
 
-    The result is a copy in the cache, named after its contents. `said` is the name of the game, `folder` that of
+    The result is a copy in the cache, named after its contents. `game` is the name of the game, `folder` that of
     croupier.toml, `where` the place in it for a problem. If the named file does not exist, the copy lacks it: a journal
     can be read without it.
 
     Raise UserError (exit code 3) if the name means no file, folder or command, or more than MAX_FILES files.
     """
-    name, _, program = said.partition(":")
+    name, _, program = game.partition(":")
     host, program = HOSTS[name], program.strip()
     named, called, run = folder / program, program, list[str]()
     if program and named.is_dir():
@@ -164,7 +164,7 @@ def game_folder(said: str, folder: Path, where: str) -> Path:
         files, called = _files(folder, deep=False), run[-1]
     else:
         message = f"{one_line(program) or 'nothing'} is not a file or a folder"
-        message = message if where == said else f'game = "{one_line(said)}": {message}'
+        message = message if where == game else f'game = "{one_line(game)}": {message}'
         hint = f'beside croupier.toml; or a command: game = "{name}:./referee --option"'
         raise UserError([Problem("C018", where, message, hint=hint)], 3)
     text = files["game.toml"].content.decode(errors="replace") if "game.toml" in files else ""

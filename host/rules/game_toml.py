@@ -358,23 +358,23 @@ def _edges(toml: Toml, file: GameFile, view: type[Any], problems: list[Problem])
     if not 1 <= len(file.edges) <= MAX_EDGES:
         message = f"[edges] has no question, or more than {MAX_EDGES}"
         problems.append(Problem("C007", toml.where("edges"), message, hint=f'"the first question" = {{ {hint} }}'))
-    for name, said in file.edges.items():
+    for name, values in file.edges.items():
         where = toml.where("edges", name)
-        if (differing := said.keys() ^ set(fields)) and differing <= reported:
+        if (differing := values.keys() ^ set(fields)) and differing <= reported:
             continue  # the same field was wrong in an earlier question
         reported |= differing
-        if unknown := [key for key in said if key not in fields]:
+        if unknown := [key for key in values if key not in fields]:
             near = closest_match(unknown[0], fields) or f"one of {', '.join(fields)}"
             problems.append(Problem("C001", where, f"edges: unknown field {to_toml(unknown[0])}", hint=near))
-        elif lacking := [key for key in fields if key not in said]:
+        elif lacking := [key for key in fields if key not in values]:
             problems.append(
                 Problem("C007", where, f"edges: {to_toml(name)} has no {lacking[0]}", hint=f"{lacking[0]} = …")
             )
-        elif wrong := [key for key, value in said.items() if not _is_plain(value)]:
+        elif wrong := [key for key, value in values.items() if not _is_plain(value)]:
             message = f"edges: {wrong[0]} is not a text, a whole number, true, false, or a list of these"
             problems.append(Problem("C006", where, message))
         else:
-            found[name] = view(**{key: plain_value(value) for key, value in said.items()})
+            found[name] = view(**{key: plain_value(value) for key, value in values.items()})
     return found
 
 
@@ -391,14 +391,14 @@ def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any
     """
     fields: list[tuple[str, Any]] = [("seats", int)]
     defaults: list[Any] = [file.seats[0]]
-    for name, said in file.rules.items():
+    for name, table in file.rules.items():
         where = toml.where("rules", name)
         if not re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,39}", name) or iskeyword(name) or name in ("seats", "preset"):
             message = f"rules: {to_toml(name)} is not a name of a rule"
             problems.append(Problem("C009", where, message, hint="letters, digits and _, as maxTurns or max_turns"))
             continue
         try:
-            kind, default = _rule(said)
+            kind, default = _rule(table)
         except InvalidValue as wrong:
             problems.append(Problem(wrong.code, where, f"rules: {name} {wrong.message}", hint=wrong.hint))
             continue
@@ -407,21 +407,21 @@ def _rules_type(toml: Toml, file: GameFile, problems: list[Problem]) -> type[Any
     return _typed("Rules", fields, defaults)
 
 
-def _rule(said: Mapping[str, Any]) -> tuple[Any, Any]:
+def _rule(table: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the type and the default of a rule, from its table in game.toml.
 
     Raise InvalidValue if the table is wrong.
     """
     example = '{ type = "integer", default = 100, from = 1, to = 1000 }'
-    kind, default = said.get("type"), said.get("default")
+    kind, default = table.get("type"), table.get("default")
     if kind not in RULE_TYPES or default is None:
         raise InvalidValue("C007", "has no type that croupier knows, or no default", example)
-    if unknown := sorted(said.keys() - {"type", "default", "from", "to", "one_of"}):
+    if unknown := sorted(table.keys() - {"type", "default", "from", "to", "one_of"}):
         raise InvalidValue("C001", f"has an unknown key {to_toml(unknown[0])}", example)
     if kind == "boolean":
         return bool, FLAG.check(default)
     if kind == "word":
-        words = said.get("one_of")
+        words = table.get("one_of")
         if not isinstance(words, list) or not words or not all(isinstance(each, str) for each in words):
             raise InvalidValue(
                 "C007",
@@ -429,7 +429,7 @@ def _rule(said: Mapping[str, Any]) -> tuple[Any, Any]:
                 '{ type = "word", default = "short", one_of = ["short", "long"] }',
             )
         return Literal[tuple(words)], one_of(lambda: words, "word").check(default)
-    low, high = said.get("from", 0), said.get("to", 1_000_000)
+    low, high = table.get("from", 0), table.get("to", 1_000_000)
     if type(low) is not int or type(high) is not int or low > high:
         raise InvalidValue("C009", "has no range of whole numbers in from and to", example)
     bounds = integer(low, high)
@@ -442,9 +442,9 @@ def _presets(toml: Toml, file: GameFile, kind: type[Any], problems: list[Problem
     Append the problems that are found to `problems`.
     """
     usual, presets = kind(), {}
-    for preset, said in file.presets.items():
+    for preset, values in file.presets.items():
         rules = usual
-        for key, value in said.items():
+        for key, value in values.items():
             where = toml.where("presets", preset, key)
             if key in file.rules and key not in kind.__annotations__:
                 continue  # the problem of the rule is reported once
@@ -494,12 +494,12 @@ def _opening(
 
     Return None, and append a problem to `problems`, if [opening] is wrong, or if no answer is always possible.
     """
-    if said := file.opening:
-        opening = Opening(said.field, said.limit, said.below, said.otherwise)
-        values = [getattr(edge, said.field, None) for edge in edges.values()]
-        if said.field in view._fields and all(_is_countable(value) for value in values):
+    if bot := file.opening:
+        opening = Opening(bot.field, bot.limit, bot.below, bot.otherwise)
+        values = [getattr(edge, bot.field, None) for edge in edges.values()]
+        if bot.field in view._fields and all(_is_countable(value) for value in values):
             return opening
-        message = f"opening: {said.field} is not a field whose values are numbers, or lists of numbers"
+        message = f"opening: {bot.field} is not a field whose values are numbers, or lists of numbers"
         problems.append(
             Problem("C009", toml.where("opening", "field"), message, hint=f"one of {', '.join(view._fields)}")
         )

@@ -193,14 +193,14 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
     Raise UserError (exit code 3) if another version of TextArena is installed than the rules name.
     """
     check_version("TextArena", PACKAGE, rules.game, rules.version)
-    seed, said, over = luck.below(1 << 31), list[str](), False
+    seed, answers, over = luck.below(1 << 31), list[str](), False
     last, in_a_row = -1, 0
     chance = _Chance(seed)
     with chance.here():
         env = _begun(rules.game, rules.seats, seed)
-    told = len(env.state.logs)  # the rules, which the questions repeat
+    logged = len(env.state.logs)  # the rules, which the questions repeat
     while not over:
-        if len(said) == MAX_ANSWERS:
+        if len(answers) == MAX_ANSWERS:
             return tuple([0] * rules.seats)
         with chance.here():
             seat, text = env.get_observation()
@@ -208,23 +208,23 @@ def play(rules: Rules, luck: Shuffler, tell: Tell = None) -> Play:
         if in_a_row > MAX_IN_A_ROW:
             return _forfeited(rules, seat)
         answer = yield Request(seat, View(seat, _shortened(text)))
-        said.append(BLANKS.sub(" ", _text_of(answer)))
+        answers.append(BLANKS.sub(" ", _text_of(answer)))
         if tell:
-            tell("say", seat=seat, text=said[-1][:MAX_TEXT])
+            tell("say", seat=seat, text=answers[-1][:MAX_TEXT])
         try:
             with chance.here():
-                over, _ = env.step(said[-1])
+                over, _ = env.step(answers[-1])
         except Exception as failed:  # a game raises anything for an unexpected answer: the seat forfeits the table
             if tell:
                 tell("raised", seat=seat, text=_words(failed))
             return _forfeited(rules, seat)
         if tell:
-            for message in [message for sender, message in env.state.logs[told:] if sender < 0]:
+            for message in [message for sender, message in env.state.logs[logged:] if sender < 0]:
                 tell("game", text=message[:MAX_TEXT])
-            told = len(env.state.logs)
+            logged = len(env.state.logs)
     rewards = env.close()[0] or {}
     scores = tuple([round(rewards.get(each, 0) * rules.points) for each in range(rules.seats)])
-    return scores if chance.drawn else Ended(scores, "\n".join(said))
+    return scores if chance.drawn else Ended(scores, "\n".join(answers))
 
 
 def _text_of(answer: Answer) -> str:
@@ -256,11 +256,11 @@ def _questions(rules: Rules) -> list[View]:
     """
     luck, found = Luck(b"croupier", f"{GAME_PREFIX}/{rules.game}"), list[View]()
 
-    def told(event: str, **facts: Any) -> None:
+    def tell(event: str, **facts: Any) -> None:
         if event == "raised":
             raise NotPlayable(f"raised an exception in a test with moves that it names: {facts['text']}")
 
-    table = play(rules, luck, told)
+    table = play(rules, luck, tell)
     with contextlib.suppress(StopIteration):
         request = next(table)
         while isinstance(request, Request) and len(found) < SAMPLE_QUESTIONS:

@@ -382,7 +382,7 @@ def _packed(
 
 
 def _read(reply: bytes) -> Ended:
-    status, error, flags, said, complained, _reaped, wall, cpu, own, memory, complaints = REPLY.unpack_from(reply)
-    output = reply[REPLY.size : REPLY.size + said]
-    stderr = reply[REPLY.size + said : REPLY.size + said + complained]
+    status, error, flags, written, errors, _reaped, wall, cpu, own, memory, complaints = REPLY.unpack_from(reply)
+    output = reply[REPLY.size : REPLY.size + written]
+    stderr = reply[REPLY.size + written : REPLY.size + written + errors]
     return Ended(status, error, flags, wall / 1e9, cpu / 1e9, memory * 1024, output, stderr, complaints, own / 1e9)

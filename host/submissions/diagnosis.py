@@ -122,9 +122,9 @@ def wrong_protocol(bot: BuiltBot, game: Game, piece: Evidence, protocol: str) ->
 
 def differs_when_warm(bot: BuiltBot, asked: Sequence[bytes], cold: Answer, warm: Answer) -> Problem:
     """Return the explanation of a bot that answers a question differently after a warm start."""
-    told = f"asked: {b' '.join(asked).decode().strip()}\ncold: {_answer_text(cold)}\nwarm: {_answer_text(warm)}"
+    evidence = f"asked: {b' '.join(asked).decode().strip()}\ncold: {_answer_text(cold)}\nwarm: {_answer_text(warm)}"
     message = "answers differently when it is forked from a warm interpreter"
-    return Problem("B039", bot.name, message, told, "remove `warm = true` from its bot.toml, or from croupier.toml")
+    return Problem("B039", bot.name, message, evidence, "remove `warm = true` from its bot.toml, or from croupier.toml")
 
 
 def _answer_text(answer: Answer) -> str:

@@ -322,9 +322,9 @@ def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSp
     problems: list[Problem] = []
     try:
         toml = read_untrusted(folder / MANIFEST)
-        said = toml.data.get("game")
-        if isinstance(said, str) and (said == game or of_library(said)):  # a command that needs the game loads it
-            toml.data["game"] = OwnCode(said, said, None)
+        value = toml.data.get("game")
+        if isinstance(value, str) and (value == game or of_library(value)):  # a command that needs the game loads it
+            toml.data["game"] = OwnCode(value, value, None)
         problems = _unknown_names(toml)
         spec = load_model(toml, BotSpec)
     except UserError as refused:

@@ -114,14 +114,14 @@ async def prepare_bots(
     game: Game,
     granted: Limits,
     level: Level,
-    told: Callable[[str, float], None] = lambda _name, _seconds: None,
+    prepared: Callable[[str, float], None] = lambda _name, _seconds: None,
     warn: Callable[[str], None] | None = None,
 ) -> Ready:
     """Build and start the bots, as many at the same time as there are cores. Return them with their game.
 
     First build the game's referee, if it has one.
 
-    `granted` are the tournament's limits; a bot may request less. Call `told` with each bot's name and the seconds it
+    `granted` are the tournament's limits; a bot may request less. Call `prepared` with each bot's name and the seconds it
     took. If `warn` is given, accept a bot that starts but exits without an answer, and call `warn` with a warning: in a
     practice game this is a normal result. Raise UserError with the problems of all bots.
     """
@@ -137,7 +137,7 @@ async def prepare_bots(
                 warn(f"WARNING  {problem.where}: {problem.message}")
                 found = found._replace(refusals=())
             if not found.refusals:
-                told(submission.name, found.seconds)
+                prepared(submission.name, found.seconds)
             findings[number] = found
 
     async with trio.open_nursery() as nursery:

@@ -502,7 +502,7 @@ def _compile_error(program: str, source: bytes) -> bytes:
         root = os.geteuid() == 0
         uid, gid = paths.sandbox_user()
         try:
-            said = subprocess.run(
+            error = subprocess.run(
                 [program, "-I", "-S", "-B", "-c", COMPILED],
                 input=source,
                 capture_output=True,
@@ -514,12 +514,12 @@ def _compile_error(program: str, source: bytes) -> bytes:
                 extra_groups=[] if root else None,
             ).stdout
         except subprocess.TimeoutExpired:
-            said = b""
+            error = b""
         except (subprocess.SubprocessError, OSError):
             return b""
         if len(_compile_errors) >= MAX_COMPILE_ERRORS:
             _compile_errors.clear()
-        _compile_errors[key] = said[:10_000]
+        _compile_errors[key] = error[:10_000]
     return _compile_errors[key]
 
 

@@ -168,7 +168,7 @@ class _Tables:
 
     async def play(self, until: float) -> Played:
         """Play the tables of the run, but open none after the time `until`. Return the output of the referee."""
-        self._source.watched, heard = True, self._source.heard
+        self._source.watched, messages = True, self._source.heard
         began = time.monotonic()
         open_tables: dict[int, Step] = {}
         while True:
@@ -194,7 +194,7 @@ class _Tables:
             open_tables = {number: progress for number, progress in progress_of.items() if progress.requests}
         played = self._played
         played.seconds = time.monotonic() - began
-        for message in heard:
+        for message in messages:
             line = TABLE_NUMBER.sub(b'"table":0', message.raw, count=1)
             played.said[message.table - self._run.offset] += line + b"\n"
             played.longest = max(played.longest, len(message.raw))
@@ -339,9 +339,9 @@ def first_difference(first: Played, again: Played) -> str:
     return ""
 
 
-def _shown(said: bytes) -> str:
+def _shown(output: bytes) -> str:
     """Return the last 1000 bytes of a process's output, on one line, for people."""
-    return one_line(said[-1000:].decode(errors="replace"))
+    return one_line(output[-1000:].decode(errors="replace"))
 
 
 def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
@@ -460,12 +460,12 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
 
 async def _replay(source: RefereeSource, opened: Opened, answers: Sequence[Answer], lines: list[str]) -> None:
     """Open a table, and give the answers to its requests in order. Append all lines that are exchanged to `lines`."""
-    said, given = (await source.advance([opened], {}, ()))[opened.number], 0
+    step, given = (await source.advance([opened], {}, ()))[opened.number], 0
     _add_lines(source, lines)
-    while said.requests and given + len(said.requests) <= len(answers):
-        some = answers[given : given + len(said.requests)]
+    while step.requests and given + len(step.requests) <= len(answers):
+        some = answers[given : given + len(step.requests)]
         given += len(some)
-        said = (await source.advance([], {opened.number: some}, ()))[opened.number]
+        step = (await source.advance([], {opened.number: some}, ()))[opened.number]
         _add_lines(source, lines)
 
 

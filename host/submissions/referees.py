@@ -153,8 +153,8 @@ async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> V
             async with referee_source(program, place) as source:
                 progress = await source.advance([Opened(1, setup, bytes(16))], {}, ())
         except SourceFailed as failed:
-            said = one_line(failed.said[-1000:].decode(errors="replace"))
-            problem = Problem("G002", known.toml.name, f"does not begin a table: {failed.reason}", said, CHECK_HINT)
+            output = one_line(failed.said[-1000:].decode(errors="replace"))
+            problem = Problem("G002", known.toml.name, f"does not begin a table: {failed.reason}", output, CHECK_HINT)
             raise UserError([problem], 4) from failed
     requests = progress[1].requests
     return requests[0].view if requests else ()
