@@ -1,4 +1,4 @@
-"""Examples of each command: the last lines of its `--help`, and the EXAMPLES of the man page."""
+"""Examples of each command: the last lines of its `--help`."""
 
 from collections.abc import Mapping
 

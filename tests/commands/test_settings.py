@@ -184,12 +184,6 @@ def check_examples(name: str) -> None:
         command.make_parser(click.Context(command)).parse_args(said[1:])
 
 
-def test_the_man_page_is_what_the_commands_say() -> None:
-    words = [sys.executable, "tools/manpage.py"]
-    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
-    assert (ROOT / "docs" / "croupier.1").read_text() == done.stdout, "tools/manpage.py > docs/croupier.1"
-
-
 def test_every_explanation_fits_the_screen() -> None:
     assert not [
         code for code in explanations() if max(map(len, croupier("explain", code).out.splitlines())) > MAX_COLUMNS
