@@ -1,6 +1,7 @@
 """Games of TextArena: tables follow from their seed and answers, also beside others, and what cannot be played says why."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random, getstate
 from typing import Any
@@ -18,7 +19,9 @@ from host.rules.catalogue import load_game
 from host.rules.libraries import NotPlayable
 from protocols.wire import Answer, Fault, FaultKind, Move, read_move
 
-pytest.importorskip("textarena", reason="TextArena is not installed: no game of it is tested here")
+pytestmark = pytest.mark.skipif(
+    find_spec("textarena") is None, reason="TextArena is not installed: no game of it is tested here"
+)  # it is imported by the first table: importing it takes long
 
 NEGOTIATION = "SimpleNegotiation-v0"
 SOME = [NEGOTIATION, "ConnectFour-v0", "ThreePlayerIPD-v0"]
