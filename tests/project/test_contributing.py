@@ -48,6 +48,8 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_the_commands_of_the_page_work(words: list[str]) -> None:
+    if words[0] == "pytest":  # of a folder, one file is collected
+        words = [str(min((ROOT / word).glob("test_*.py"), default=word)) for word in words]
     only_look = [sys.executable, "-m", "pytest", "--collect-only"] if words[0] == "pytest" else ["make", "-n"]
     done = subprocess.run([*only_look, *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
