@@ -1,14 +1,13 @@
-"""Computes the worth of two to seven cards in hold'em, by the ranking of the engine of 2018 or by that of poker.
+"""What two to seven cards are worth in hold'em: as the 2018 engine ranked them, or as poker does.
 
 A hand's worth is a pair (category, rank); the greater pair wins, equal pairs share the pot. `banksalad` is the ranking
-of 2018 with its surprises (HE-EVAL: no kickers, a flush counts by its five lowest cards, a pair inside a straight
-breaks it, two triples are not a full house); its rank is the rank of one card, 2 to 14. `standard` is ordinary poker;
-its rank has the ranks that decide as hexadecimal digits, the most important first: aces with K, Q, J are (2, 0xEDCB).
+of 2018 with all that surprises in it (HE-EVAL: no kickers, a flush counts by its five lowest cards, a pair inside a
+straight breaks it, two triples are no full house); its rank is that of one card, 2 to 14. `standard` is ordinary poker;
+its rank spells the ranks that decide as hexadecimal digits, the weightiest first: aces with K, Q, J are (2, 0xEDCB).
 
 A card is one number with a one in the counter of its suit and a one in the counter of its rank. So the sum of a hand
-counts all its suits and ranks at the same time, and cards sort by rank, then by suit. A few masks do the rest: seven
-cards take 0.4 µs, with `by_the_book` 7 µs. Standard library only, because the adapter of the original bots runs this
-file, too.
+counts all its suits and ranks at once, cards sort by rank and then suit, and the rest is a few masks: 0.4 µs for seven
+cards where `by_the_book` takes 7. Standard library only: the adapter of the original bots runs this file too.
 """
 
 from bisect import bisect_left
@@ -25,7 +24,7 @@ MAX_COUNTED_CARDS = 7  # cards that the counters below can count, duplicates too
 Worth = tuple[int, int]
 
 # The lowest 16 bits of a card count suits, four bits each: a count of five or more plus three reaches the fourth bit.
-# Above them are three bits for each rank. The lowest rank is the ace as a one, which no card has.
+# Above them three bits a rank, the lowest of the ranks being the ace as a one, which no card has.
 PLUS_THREE, FIVE_SUITED = 0x3333, 0x8888
 LOW_ACE = 1 << 16
 BY_RANK = -LOW_ACE  # masks the suits away
@@ -43,12 +42,12 @@ CARDS = {rank + suit: card(r, s) for s, suit in enumerate(SUITS, 1) for r, rank 
 
 
 def rank_of(counts: int) -> int:
-    """Return the rank (1 to 14) of a card, or the highest rank in a sum of cards or in a mask of ranks."""
+    """Return the rank of a card, or the highest rank that a sum of cards or a mask of ranks has."""
     return (counts.bit_length() - 14) // 3
 
 
 def banksalad(cards: Sequence[int]) -> Worth:
-    """Return the worth of cards by the engine of 2018. Raise IndexError if there are none, as the engine did."""
+    """Return what cards are worth by the 2018 engine; raise IndexError, as it did, when there are none."""
     if len(cards) > MAX_COUNTED_CARDS:
         return by_the_book(cards)
     counts = sum(cards)
@@ -70,10 +69,9 @@ def banksalad(cards: Sequence[int]) -> Worth:
 
 
 def _run(counts: int) -> int:
-    """Return the lowest rank of the highest straight of the engine of 2018, as a bit; 0 if there is none.
+    """Return where the topmost five neighbours in rank begin, as a bit; 0 when there are none.
 
-    The engine looks at five neighbours in the sorted cards, so only the lowest and the highest of the five ranks may
-    occur twice.
+    All cards stand in a row, so only the outer two of the five ranks may be there twice.
     """
     some = (counts | counts >> 1 | counts >> 2) & ONES
     single = counts & ~(counts >> 1 | counts >> 2) & ONES
@@ -85,7 +83,7 @@ def _run(counts: int) -> int:
 
 @cache  # at most one entry for each way to have up to seven ranks
 def _unsuited(counts: int) -> Worth:
-    """Return the worth of the ranks alone, by the engine of 2018. `counts` is a sum of cards without the suits."""
+    """Return what the ranks alone are worth."""
     halves, quarters = counts >> 1, counts >> 2
     if fours := quarters & ~(counts | halves) & ONES:
         return FOUR, rank_of(fours)
@@ -105,7 +103,7 @@ def _unsuited(counts: int) -> Worth:
 
 
 def by_the_book(cards: Sequence[int]) -> Worth:
-    """Return the result of `banksalad` for any number of cards, step by step as the rule sheet describes it."""
+    """Return what `banksalad` does, of any number of cards and step by step as the rule sheet has it."""
     hand = sorted((rank_of(c), c & ~BY_RANK) for c in cards)
     line = [(1, hand[-1][1]), *hand] if hand[-1][0] == ACE else hand
     windows = (line[top - 4 : top + 1] for top in range(len(line) - 1, max(3, len(line) - 5), -1))
@@ -131,7 +129,7 @@ def by_the_book(cards: Sequence[int]) -> Worth:
 
 
 def standard(cards: Sequence[int]) -> Worth:
-    """Return the worth of up to seven different cards in poker, with kickers."""
+    """Return what up to seven different cards are worth in poker, kickers counted."""
     counts = sum(cards)
     flush = counts + PLUS_THREE & FIVE_SUITED
     worth = _poker(counts & BY_RANK)
@@ -147,7 +145,7 @@ def standard(cards: Sequence[int]) -> Worth:
 
 @cache
 def _poker(counts: int) -> Worth:
-    """Return the worth of the ranks alone in poker. `counts` is a sum of cards without the suits."""
+    """Return what the ranks alone are worth in poker."""
     some = (counts | counts >> 1 | counts >> 2) & ONES
     low = some | LOW_ACE if some & HIGH_ACE else some
     straights = low & low >> 3 & low >> 6 & low >> 9 & low >> 12
@@ -171,8 +169,7 @@ def _poker(counts: int) -> Worth:
 def _digits(ranks: list[tuple[int, int]], made: int, kickers: int) -> int:
     """Return a number whose hexadecimal digits are the ranks that decide.
 
-    `ranks` are pairs (number of cards, rank), best first. The first `made` ranks are the first digits, then the
-    `kickers` highest of the other ranks.
+    The first `made` ranks come first, then the `kickers` highest of the others.
     """
     decide = [rank for _, rank in ranks[:made]] + sorted([rank for _, rank in ranks[made:]], reverse=True)[:kickers]
     return int("".join(map("{:X}".format, decide)), 16)
