@@ -26,7 +26,7 @@ def journal_exists(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def reject_corrupt(path: Path | str) -> Iterator[None]:
+def reject_corrupt(path: Path) -> Iterator[None]:
     """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
     try:
         yield
@@ -148,7 +148,7 @@ def connected(path: Path) -> contextlib.closing[sqlite3.Connection]:
     return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, timeout=10))
 
 
-def refusal(path: Path | str, what: str) -> Problem:
+def refusal(path: Path, what: str) -> Problem:
     """Return the problem of a file that cannot be read as a journal."""
     return Problem(
         "R005", str(path), what, hint="croupier did not change it; move it away, or restore it from a backup"

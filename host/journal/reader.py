@@ -449,8 +449,8 @@ class Journal:
             record = msgspec.msgpack.decode(summary, type=Record)
             limits = UnpackedLimits.of(record)
             record = record._replace(
-                seats=decompress_scores(Packed(seats, limits.tables)),
-                scores=decompress_scores(Packed(scores, limits.tables)),
+                seats=decompress_scores(Packed(seats, limits.tables, self.path)),
+                scores=decompress_scores(Packed(scores, limits.tables, self.path)),
                 answers=answers,
                 transcript=transcript,
                 banks=msgspec.msgpack.decode(decompress(banks, limits.questions), type=tuple[BankTime, ...])
@@ -486,7 +486,7 @@ class Journal:
             )
         with reject_corrupt(self.path):
             limits = UnpackedLimits.of(msgspec.msgpack.decode(row[1], type=Record))
-        return Packed(row[0], limits.tables)
+        return Packed(row[0], limits.tables, self.path)
 
     def _described(self, text: Any) -> Description:
         try:
@@ -585,16 +585,17 @@ class StageRecords(Mapping[str, Record]):
 
 
 class Packed(NamedTuple):
-    """Compressed scores or seats, and the maximum number of bytes that they can have when decompressed."""
+    """Compressed scores or seats of a fixture."""
 
     squeezed: bytes
-    limit: int
+    limit: int  # the maximum number of bytes when decompressed
+    journal: Path
 
 
 def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
-    """Return the decompressed scores or seats of a fixture: one tuple for each table."""
-    with reject_corrupt("the journal"):
-        return msgspec.msgpack.decode(decompress(*packed), type=tuple[tuple[int, ...], ...])
+    """Return the decompressed scores or seats of a fixture: one tuple for each table. Raise UserError if damaged."""
+    with reject_corrupt(packed.journal):
+        return msgspec.msgpack.decode(decompress(packed.squeezed, packed.limit), type=tuple[tuple[int, ...], ...])
 
 
 def not_played(path: str) -> UserError:

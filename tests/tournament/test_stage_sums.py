@@ -1,6 +1,7 @@
 """The sums that a journal stores follow from its records: whatever changes, `status` shows what the records say."""
 
 import random
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ import pytest
 from command import croupier, cup_in
 from stage_configs import recorded, stage_of
 
+from host.base.errors import UserError
 from host.bots.values import Usage
 from host.games import GAMES
 from host.inspect.verify import verify
@@ -184,6 +186,13 @@ def test_damaged_sums_are_refused(column: str, value: object, league: Path) -> N
     change_database(league, f"UPDATE summed SET {column} = ?", value)
     shown = croupier("status", "-C", league)
     assert shown.code == 3 and "is damaged" in shown.err
+
+
+def test_the_error_about_damaged_scores_names_the_journal(league: Path) -> None:
+    path = league / "run" / "run.sqlite"
+    change_database(league, "UPDATE record SET scores = x'00' WHERE fixture = 1")
+    with reading(path) as journal, pytest.raises(UserError, match=re.escape(f"{path}: is damaged")):
+        journal.full_record(journal.path_of(1) or "")
 
 
 def test_sums_of_another_form_do_not_count(league: Path) -> None:
