@@ -13,7 +13,7 @@ from host.base.errors import UserError
 from host.base.format import counted
 from host.cli import CliContext, completers
 from host.cli.common import print_standings
-from host.journal.changes import MAX_REASON_CHARS
+from host.journal.changes import checked_reason
 from host.sandbox.limits import seconds
 
 if TYPE_CHECKING:  # trio takes longer to import than most commands take
@@ -75,9 +75,8 @@ def run(
             raise click.UsageError(f"--dry-run plays nothing, so {unused[0]} does not apply")
         _estimate(context, chosen)
         return
-    chosen = chosen._replace(until=_seconds(stop_after), reason=" ".join(chosen.reason.split()))
-    if len(chosen.reason) > MAX_REASON_CHARS:
-        raise click.UsageError(f"--reason has more than {MAX_REASON_CHARS} characters")
+    reason = checked_reason(chosen.reason) if chosen.reason else ""
+    chosen = chosen._replace(until=_seconds(stop_after), reason=reason)
     outcome = _play(context, chosen, progress)
     _print_standings(context, outcome, on_one_line=progress == "json")
     again = _same_command(context, chosen)

@@ -47,10 +47,16 @@ def _take(descriptor: int, path: Path) -> None:
         except BlockingIOError as taken:
             if patience is None:
                 holds = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
-                raise UserError([in_use(path.parent, holds)], 5) from taken
+                raise _in_use(path.parent, holds) from taken
             time.sleep(patience)
 
 
-def in_use(place: Path, holds: str) -> Problem:
-    """Return the problem of a run that another process is playing."""
-    return Problem("R003", str(place), f"is in use by {holds}", hint="croupier status --follow")
+def refuse_in_use(path: Path) -> None:
+    """Raise UserError (exit code 5) if a process writes a journal."""
+    if holds := lock_holder(path):
+        raise _in_use(path.parent, holds)
+
+
+def _in_use(run: Path, holds: str) -> UserError:
+    problem = Problem("R003", str(run), f"is in use by {holds}", hint="croupier status --follow")
+    return UserError([problem], 5)

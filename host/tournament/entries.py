@@ -13,7 +13,7 @@ from host.base.paths import SAMPLE_PREFIX, absolute, display_path
 from host.bots.bot_spec import MANIFEST, BuiltBot, Submission
 from host.config.tournament_config import Tournament
 from host.journal.changes import Change
-from host.journal.lock import in_use, lock_holder
+from host.journal.lock import refuse_in_use
 from host.journal.reader import reading
 from host.journal.tournament_dir import Folder
 from host.journal.writer import writing
@@ -73,8 +73,7 @@ async def replace_version(
     folder = Folder(bots.parent)
     begun = False
     if folder.has_journal:
-        if holder := lock_holder(folder.journal):
-            raise UserError([in_use(folder.run, holder)], 5)
+        refuse_in_use(folder.journal)
         with reading(folder.journal, tournament.registry) as journal:
             begun = journal.begun and name in journal.bots()
             if problems := replacement_problems(tournament, journal, name):
@@ -151,8 +150,7 @@ def remove_bot(tournament: Tournament, folder: Folder, name: str, place: Path) -
         message = f"is {display_path(place)}, and `remove` removes only what is in bots/"
         raise UserError([Problem("R015", name, message, hint="remove it from `bots` in croupier.toml")], 3)
     if folder.has_journal:
-        if holder := lock_holder(folder.journal):
-            raise UserError([in_use(folder.run, holder)], 5)
+        refuse_in_use(folder.journal)
         with reading(folder.journal, tournament.registry) as journal:
             if journal.begun and name in journal.bots():
                 hint = f"croupier withdraw {name} --reason …  keeps what it played, and nothing of it counts"

@@ -9,7 +9,7 @@ from host.base.format import day
 from host.bots.bot_spec import Submission
 from host.config.difference import difference, terms_of
 from host.config.tournament_config import Tournament, load, no_bots, not_enough_bots, skipped_stages
-from host.journal.lock import in_use, lock_holder
+from host.journal.lock import refuse_in_use
 from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import START_AGAIN, Folder
 from host.sandbox.detect import require_level
@@ -42,8 +42,7 @@ def load_checked(place: Path, say: Callable[[str], None], *, last: str | None = 
     names = [stage.name for stage in tournament.stages]
     if last is not None and last not in names:
         raise UserError([Problem("C017", str(place), f'has no stage "{last}"', hint=f"stages: {', '.join(names)}")], 2)
-    if holds := lock_holder(folder.journal):
-        raise UserError([in_use(folder.run, holds)], 5)
+    refuse_in_use(folder.journal)
     return loaded
 
 
