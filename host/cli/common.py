@@ -13,7 +13,7 @@ def wrap_prose(text: str) -> str:
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
-def print_standings(context: CliContext, path: Path, *, interrupted: bool = False, on_one_line: bool = False) -> None:
+def print_standings(context: CliContext, path: Path, *, interrupted: bool, on_one_line: bool) -> None:
     """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
     from host.journal.reader import reading
     from host.ops.journals import find_stage

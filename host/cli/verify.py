@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from host.base.format import day, plural, thousands
+from host.base.format import counted, day, thousands
 from host.base.safe_text import one_line
 from host.cli import CliContext, options, print_result
 from host.ops.journals import journal_of
@@ -107,31 +107,27 @@ class VerifyResult(NamedTuple):
 
         tables, differences, sealed, since, changes, only_told, why_told, undecided, reduced, cause = self.audit
         if differences:
-            number = f"{len(differences)} {plural(len(differences), 'difference')}"
+            number = counted(len(differences), "difference")
             yield f"{number} in {thousands(tables)} tables of {self.journal}; the first: {differences[0]}"
             return
         sample = f", drawn at random ({self.share:.3%} of all)" if self.share < 1 else ""
         if reduced:
-            what = f"the answers of {thousands(reduced)} {plural(reduced, 'fixture')} have been removed to save space"
+            what = f"the answers of {counted(reduced, 'fixture')} have been removed to save space"
             yield f"{self.journal}: {what}; seals and results are those that were sealed"
         else:
             yield f"{thousands(tables)} tables of {self.journal}{sample}: every recorded answer gives the recorded score"
         if only_told:
             yield only_told_text(only_told, why_told)
         if undecided:
-            number = f"{thousands(undecided)} {plural(undecided, 'fixture')}"
-            yield f"{number} undecided: {cause}, so there is nothing to check"
+            yield f"{counted(undecided, 'fixture')} undecided: {cause}, so there is nothing to check"
         yield f"sha256 of the seed: {self.run.seed_sha256}, {committed_text(self.run)}"
         if self.published_seal:
             later = f"; {thousands(since)} were played later" if since else "; none was played later"
             yield f"seal {self.published_seal} covers {thousands(sealed)} fixtures{later}"
         if changes:
-            number = f"{len(changes)} {plural(len(changes), 'change')} of the run"
-            yield (
-                f"as sealed until {day(changes[0].at)}, then changed:"
-                if self.published_seal
-                else f"{number}, all sealed:"
-            )
+            number = counted(len(changes), "change")
+            sealed_until = f"as sealed until {day(changes[0].at)}, then changed:"
+            yield sealed_until if self.published_seal else f"{number} of the run, all sealed:"
             for change in changes:
                 yield f"  {one_line(change.text())}"
 

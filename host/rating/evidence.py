@@ -274,15 +274,15 @@ class Evidence:
         return wilson(value * units, units)
 
 
-def duel(won: float, drawn: float, lost: float, repeats: float = 1.0) -> Meeting:
+def duel(won: float, drawn: float, lost: float) -> Meeting:
     """Return the meeting of the bots "" and "other" at tables that the first one has won, drawn and lost."""
     tables = round(won + drawn + lost)
-    return Meeting(("", "other"), tables, tables, (won, lost), ((won, 0.0), (0.0, lost)), repeats=repeats)
+    return Meeting(("", "other"), tables, tables, (won, lost), ((won, 0.0), (0.0, lost)))
 
 
-def sure_by_wins(won: float, drawn: float, lost: float, repeats: float = 1.0) -> float:
+def sure_by_wins(won: float, drawn: float, lost: float) -> float:
     """Return the probability (0 to 1) that a bot is better than another, from their tables alone."""
-    return Evidence([duel(won, drawn, lost, repeats)]).sure({"": 1.0, "other": -1.0})
+    return Evidence([duel(won, drawn, lost)]).sure({"": 1.0, "other": -1.0})
 
 
 def _spread(meeting: Meeting) -> float:

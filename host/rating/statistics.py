@@ -193,21 +193,16 @@ def sure_of_mean(ours: Sequence[float], theirs: Sequence[float], errors: Sequenc
     return NORMAL.cdf(lead / error) if error else 0.5 if not lead else float(lead > 0)
 
 
-def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float] = (0.0, 10.0)) -> Verdict:
+def sequential_points(points: Mapping[float, float], bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
     """Return the state of a test of "stronger by the first bound" (H0) against "by the second bound" (H1), both in Elo.
 
-    Wald's sequential probability ratio test with alpha = beta = 0.05. It uses the ratio of the two maximum likelihoods
-    of the results (win 1, draw ½, loss 0), given that their mean is the score that the Elo implies. Without draws this
-    is Wald's own binomial test. A sequential test may be evaluated after every table.
-    """
-    return sequential_points({0.0: lost, 0.5: drawn, 1.0: won}, bounds)
+    `points` has the number of results, by their points (0 to 1). A result is for example a mirrored deal, with its mean
+    points. The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical
+    introduction to the GSPRT", 2020: the pentanomial model).
 
-
-def sequential_points(points: Mapping[float, float], bounds: tuple[float, float], error: float = ALPHA) -> Verdict:
-    """Return the state of the test of `sequential`, from the number of results by their points (0 to 1).
-
-    A result is for example a mirrored deal, with its mean points. The tables of a deal depend on each other, so the
-    deal is one result (Van den Bergh, "A practical introduction to the GSPRT", 2020: the pentanomial model).
+    Wald's sequential probability ratio test with alpha = beta = `error`. It uses the ratio of the two maximum
+    likelihoods of the results, given that their mean is the score that the Elo implies. If tables are only won and
+    lost, this is Wald's own binomial test. A sequential test may be evaluated after every result.
     """
     # A result that has not occurred yet is still possible.
     seen = [(value, points.get(value) or 0.001) for value in sorted({0.0, 0.5, 1.0, *points})]
@@ -223,7 +218,7 @@ def sequential_mean(
     error: float = ALPHA,
     skewness: float = 0.0,
 ) -> Verdict:
-    """Return the state of the test of `sequential` in a game without winners, from the mean lead in chips at a table.
+    """Return the state of the test of `sequential_points` in a game without winners, from the mean lead in chips at a table.
 
     The bounds are normalised Elo: the mean in standard deviations, times 800 / ln 10. For won and lost tables this equals
     Elo. The test uses the ratio of the two maximum likelihoods of normal values with a given mean in deviations (Van den

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from host.games import GAMES
 from host.play.lines import Repeats
 from host.play.records import Fixture, Record
-from host.rating.statistics import ELO, sequential, sequential_mean, sequential_points, tables_left
+from host.rating.statistics import ELO, sequential_mean, sequential_points, tables_left
 from host.tournament.comparison import FIRST_TEST_TABLES, Comparison, add_result, batches, sides
 
 
@@ -39,22 +39,24 @@ def test_a_test_of_means_is_the_test_of_wins_where_tables_are_won_or_lost() -> N
     mean, tables = (won - lost) / (won + lost), won + lost
     deviation = (1 - mean * mean) ** 0.5
     by_mean = sequential_mean(tables, mean, deviation, (0.0, 10.0))
-    assert by_mean.llr == pytest.approx(sequential(won, 0, lost, (0.0, 10.0)).llr, rel=0.01)
+    assert by_mean.llr == pytest.approx(sequential_points({0.0: lost, 1.0: won}, (0.0, 10.0)).llr, rel=0.01)
 
 
 def test_nothing_is_said_of_no_tables_or_of_equal_ones() -> None:
     assert not sequential_mean(0, 0.0, 0.0).accepted
     assert not sequential_mean(1000, 3.0, 0.0).accepted
-    assert tables_left(sequential(0, 0, 0), 0) is None
+    assert tables_left(sequential_points({}, (0.0, 10.0)), 0) is None
 
 
 def test_what_it_would_take_is_what_is_left_to_the_bound() -> None:
-    verdict = sequential(520, 0, 500, (0.0, 10.0))
+    verdict = sequential_points({0.0: 500, 1.0: 520}, (0.0, 10.0))
     left = tables_left(verdict, 1020)
     assert left is not None
     factor = (1020 + left) / 1020
-    assert sequential(round(520 * factor) + 1, 0, round(500 * factor), (0.0, 10.0)).accepted == "H1"
-    assert not sequential(round(520 * factor * 0.95), 0, round(500 * factor * 0.95), (0.0, 10.0)).accepted
+    enough = {0.0: round(500 * factor), 1.0: round(520 * factor) + 1}
+    too_few = {0.0: round(500 * factor * 0.95), 1.0: round(520 * factor * 0.95)}
+    assert sequential_points(enough, (0.0, 10.0)).accepted == "H1"
+    assert not sequential_points(too_few, (0.0, 10.0)).accepted
 
 
 @given(st.integers(1, 1_000_000))

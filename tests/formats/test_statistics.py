@@ -20,12 +20,13 @@ from host.rating.statistics import (
     MIN_CERTAINTY,
     Elo,
     Interval,
+    Verdict,
     elo_of,
     is_certain,
     needed,
     percent,
     ratio_units,
-    sequential,
+    sequential_points,
     student_quantile,
     wilson,
     wilson_tables,
@@ -362,6 +363,11 @@ def test_elo_between_two_is_finite_after_a_clean_sweep(played: tuple[int, int, i
 
 
 # When to stop.
+
+
+def sequential(won: float, drawn: float, lost: float, bounds: tuple[float, float]) -> Verdict:
+    """Return the state of the test after tables that were won, drawn and lost."""
+    return sequential_points({0.0: lost, 0.5: drawn, 1.0: won}, bounds)
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))
