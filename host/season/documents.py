@@ -194,7 +194,7 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     versions: tuple[VersionRow, ...]
     faults: tuple[FaultRow, ...]
     tables: tuple[int, ...]  # rounds with tables as seen from the author's own seats, newest first
-    quota: dict[str, str]  # the usage of each limit, in words: "2 of 5"
+    quota: Quota  # pages show its words at the time of the request: the usage of an hour falls by itself
     messages: tuple[str, ...] = ()  # the season's answers to the author's last requests
     answers: dict[str, Answer] = {}  # the same answers, by the id of the request (`write_request`)
 

@@ -143,15 +143,10 @@ class SiteDatabase:
             versions=tuple(sorted(versions, key=lambda each: (-each.entered, -each.number))),
             faults=found.faults if found else (),
             tables=tuple(number for (number,) in tables),
-            quota=found.quota.words(time.time()) if found else {},
+            quota=found.quota if found else Quota(),
             messages=tuple(answer.text for answer in answers[-SHOWN_MESSAGES:]),
             answers={answer.request: answer for answer in answers},
         )
-
-    def quota(self, name: str) -> Quota | None:
-        """Return the limits of an author and his usage; None if the author is not known."""
-        found = self.database.first(AUTHOR, "WHERE author = ?", name)
-        return found.quota if found else None
 
     def own_tables(self, author: str, number: int) -> bytes | None:
         """Return a round's tables as the author's bots saw them, as NDJSON; None if they are not kept any more."""

@@ -37,7 +37,7 @@ from starlette.requests import Request
 from host.sandbox import landlock
 from host.season.documents import PublishedAuthor
 from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Manage, Practise, Submit
-from host.season.entries.queue import Quota, Used
+from host.season.entries.queue import HOUR_S, Quota, Used
 from host.season.entries.values import Answer, submission_id
 from host.season.folder import SeasonFolder
 from host.season.season_config import AuthorLimits
@@ -790,6 +790,15 @@ def test_a_refusal_by_a_limit_says_when_to_come_again(running: Site) -> None:
     refused = running.api("PUT", "/api/bots/fresh", "ada", SOURCE)
     assert refused.problem == (409, "E007") and "retry-after" not in refused.headers
     assert running.inbox() == []
+
+
+def test_the_usage_of_an_hour_falls_although_nothing_is_published(running: Site) -> None:
+    ada, began = Browser(running, "ada"), time.time() - HOUR_S + 3.0  # the submission leaves the hour in three seconds
+    limited(running.folder, Quota(AuthorLimits(per_hour=1), Used(began=(began,))))
+    assert "<small>1 of 1</small>" in ada.get("/mine").text
+    while "<small>0 of 1</small>" not in ada.get("/mine").text:
+        assert time.time() < began + HOUR_S + 5.0
+    assert running.api("GET", "/api/mine", "ada").json["quota"]["submissions in the last hour"] == "0 of 1"
 
 
 def limited(folder: Path, quota: Quota) -> None:

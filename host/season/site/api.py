@@ -1,5 +1,6 @@
 """The HTTP API of a season: JSON for programs, which send the secret of their author's link. See docs/season-api.md."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -171,6 +172,7 @@ class SeasonApi:
         found = self._season.published.author(author).value
         changed = msgspec.structs.replace(found, submissions=tuple(self._season.submissions(author)))
         own: dict[str, Any] = msgspec.to_builtins(changed)
+        own["quota"] = found.quota.words(time.time())
         own["tables"] = [f"/api/mine/tables/{number}" for number in range(1, len(found.tables) + 1)]
         return _json("mine", own)
 

@@ -120,10 +120,10 @@ class Season:
         """Raise Refusal if a limit of the author is used up: the season would refuse the file for the same reason."""
         own = [each for each in self.inbox.pending() if isinstance(each.request, Submit) and each.author == author]
         left = [each.id for each in own if self.inbox.waiting(each.id)]  # the others are answered
-        answers = self.published.author(author).value.answers
-        unread = sum(each not in answers for each in left)
-        quota, now = self.published.quota(author), time.time()
-        quota = quota._replace(used=quota.used._replace(waiting=quota.used.waiting + unread))
+        mine, now = self.published.author(author).value, time.time()
+        used = mine.quota.used
+        unread = sum(each not in mine.answers for each in left)
+        quota = mine.quota._replace(used=used._replace(waiting=used.waiting + unread))
         if problem := why_refused(quota, size, now):
             seconds = max(LATER_S.get(problem.code, 0), math.ceil(quota.free_in(now)))
             raise Refusal(429 if seconds else 409, problem, seconds)

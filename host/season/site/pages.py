@@ -4,6 +4,7 @@ No page needs a script.
 """
 
 import re
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -239,6 +240,7 @@ class SeasonPages:
         values = {
             "title": "Mine",
             "mine": mine,
+            "quota": mine.quota.words(time.time()),
             "submissions": shown,
             "more_submissions": len(rows) if len(rows) > len(shown) else 0,
             "shown_faults": len(mine.faults) if request.query_params.get("all") else SHOWN_FAULTS,

@@ -23,7 +23,6 @@ from host.season.documents import (
     topic_of,
 )
 from host.season.entries.database import Database, check, read_only
-from host.season.entries.queue import Quota
 from host.season.site.errors import Refusal, not_found, unpublished
 from host.season.site_database import SiteDatabase
 
@@ -94,11 +93,6 @@ class Published:
         """Return the document with the data for one author."""
 
         return self._loaded(topic_of(name), "", lambda database: database.author(name), "bots")
-
-    def quota(self, author: str) -> Quota:
-        """Return the limits of an author and his usage."""
-        found = self._loaded(topic_of(author), "quota", lambda database: database.quota(author))
-        return found.value or Quota()
 
     def own_tables(self, author: str, number: int) -> bytes:
         """Return a round's tables as the author's bots saw them, as NDJSON. Raise Refusal (404) if there are none."""
