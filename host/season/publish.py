@@ -1,7 +1,8 @@
 """Makes the documents that a season publishes from its store and rounds: for everybody, an author, or the organiser."""
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from host.base.format import counted, day
 from host.base.safe_text import escape_control_chars, one_line
 from host.bots.bot_spec import UNITLESS_LIMITS, format_limit
+from host.journal.reader import Journal
 from host.season.documents import (
     AdminDocument,
     BotDocument,
@@ -258,29 +260,39 @@ def start_faults(versions: Sequence[Version]) -> tuple[FaultRow, ...]:
 
 
 def own_faults(season: Season, versions: Sequence[Version], rounds: Sequence[Round]) -> tuple[FaultRow, ...]:
-    """Return up to SHOWN_FAULTS faults of some versions with their evidence. The newest round comes first."""
+    """Return up to SHOWN_FAULTS faults of some versions with their evidence. The newest round comes first.
+
+    Within a round the versions take turns, so that none hides the faults of another. The last fault of each version
+    comes first.
+    """
     wanted, found = {version.label for version in versions}, list[FaultRow]()
     for which in reversed(rounds):
         mine = wanted & {label for label, faults in (which.counted.faults if which.counted else {}).items() if faults}
-        if not mine or len(found) >= SHOWN_FAULTS:
+        if not mine:
             continue
         with reading_round(season.folder.round(which.number), season.tournament) as journal:
-            for label in sorted(mine):
-                where = "WHERE bot = ? AND fault.kind != 'slowest'"
-                for _, path, piece in journal.evidence(where, (label,)):
-                    if len(found) < SHOWN_FAULTS:
-                        found.append(
-                            FaultRow(
-                                label=label,
-                                where=f"round {which.number}, {path}, table {piece.table}",
-                                kind=str(piece.kind),
-                                detail=_text(piece.detail.encode()),
-                                question=_text(piece.question),
-                                answer=_text(piece.raw),
-                                stderr=_text(piece.stderr),
-                            )
-                        )
-    return tuple(found)
+            of_versions = [_last_faults(journal, which.number, label) for label in sorted(mine)]
+        found += (row for turn in zip_longest(*of_versions) for row in turn if row is not None)
+        if len(found) >= SHOWN_FAULTS:
+            break
+    return tuple(found[:SHOWN_FAULTS])
+
+
+def _last_faults(journal: Journal, number: int, label: str) -> list[FaultRow]:
+    """Return up to SHOWN_FAULTS faults of a version in the round with this number, the last one first."""
+    evidence = deque(journal.evidence("WHERE bot = ? AND fault.kind != 'slowest'", (label,)), SHOWN_FAULTS)
+    return [
+        FaultRow(
+            label=label,
+            where=f"round {number}, {path}, table {piece.table}",
+            kind=str(piece.kind),
+            detail=_text(piece.detail.encode()),
+            question=_text(piece.question),
+            answer=_text(piece.raw),
+            stderr=_text(piece.stderr),
+        )
+        for _, path, piece in reversed(evidence)
+    ]
 
 
 def _text(data: bytes) -> str:
