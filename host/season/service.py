@@ -32,9 +32,10 @@ from host.season.rounds.round_loop import TRY_AGAIN_S, RoundPlayer
 from host.season.rounds.season import ORGANISER, Log, Season
 from host.season.season_config import late_freeze, terms_of
 from host.season.site_database import published
-from host.season.site_process import run_site, url_of, wait_for_address
+from host.season.site_process import run_site, wait_for_address
 from host.submissions.discovery import load_submissions
 from host.tournament.signals import interruptible
+from host.web.address import url_of
 
 INBOX_INTERVAL_S, CONFIG_INTERVAL_S, CLOSING_INTERVAL_S, PRUNE_INTERVAL_S = 0.05, 2.0, 1.0, 3600.0
 EXAMINERS = 6

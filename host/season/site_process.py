@@ -4,12 +4,10 @@ import ctypes
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -24,39 +22,12 @@ SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
 """A site that has run for so many seconds is started again after the shortest pause."""
 
-DOCUMENTATION_ADDRESSES = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses that belong to nobody (RFC 5737, RFC 3849)."""
-
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _end_with_parent() -> None:
     """Let the kernel end the site when the season process ends for any reason."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def url_of(host: str, port: int | str) -> str:
-    """Return the URL of a site for links, without a slash at its end.
-
-    If the site listens at all addresses, the URL has the address of this machine in its network.
-    """
-    try:
-        address = ip_address(host)
-    except ValueError:  # a name
-        return f"http://{host}:{port}"
-    if address.is_unspecified:
-        address = ip_address(_own_address(socket.AF_INET if address.version == 4 else socket.AF_INET6))
-    return f"http://{address if address.version == 4 else f'[{address}]'}:{port}"
-
-
-def _own_address(family: socket.AddressFamily) -> str:
-    """Return the address of this machine in its network; the loopback address if it has no network."""
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((DOCUMENTATION_ADDRESSES[family], 9))  # chooses a route, and sends nothing
-            return str(probe.getsockname()[0])
-    except OSError:
-        return "127.0.0.1" if family == socket.AF_INET else "::1"
 
 
 async def wait_for_address(bind: str) -> None:

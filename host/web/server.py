@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from host.base.errors import Problem, UserError
 from host.report.page import ASSETS, LIVE_POLICY, asset
 from host.stages import CROUPIERS, Registry
+from host.web.address import own_address, url_of
 from host.web.live import CachedResponse, LivePublisher, cached_response
 
 MAX_LISTENERS = 500
@@ -224,13 +225,10 @@ def address_for_others(listener: socket.socket) -> str:
     if is_local(listener):
         return ""
     if ip_address(host).is_unspecified:
-        try:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                probe.connect(("192.0.2.1", 9))  # sends nothing: it finds the address that this machine uses
-                host = probe.getsockname()[0]
-        except OSError:
-            return ""
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        # A socket at :: usually accepts IPv4 as well, which more machines of a network use.
+        only_ipv6 = listener.family == socket.AF_INET6 and listener.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+        host = own_address(socket.AF_INET6 if only_ipv6 else socket.AF_INET)
+    return f"{url_of(host, port)}/" if host else ""
 
 
 async def serve_journal(

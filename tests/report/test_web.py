@@ -366,6 +366,19 @@ def commanded(folder: Path) -> Iterator[Server]:
             process.kill()
 
 
+def test_a_server_of_ipv6_alone_has_no_address_of_ipv4() -> None:
+    from host.web.server import address_for_others
+
+    with socket.socket(socket.AF_INET6) as listener:
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        try:
+            listener.bind(("::", 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        others = urlsplit(address_for_others(listener)).hostname
+        assert others is None or ":" in others
+
+
 @pytest.mark.long
 def test_serve_prints_the_address_for_phones_if_other_machines_reach_it(tmp_path: Path) -> None:
     games.played(tmp_path, "pazaak")

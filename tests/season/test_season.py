@@ -34,8 +34,8 @@ from host.season.rounds.season import Season
 from host.season.season_config import Keep
 from host.season.site.errors import Refusal
 from host.season.site.published import Published
-from host.season.site_process import url_of
 from host.stages.kind import MAX_LIST_BYTES
+from host.web.address import url_of
 
 AUTHORS = ("ada", "grace", "kim")
 

@@ -33,7 +33,7 @@ def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], 
     require_web("season site")
     from host.season.site.identity import SiteOptions
     from host.season.site.site import serve_season
-    from host.season.site_process import url_of
+    from host.web.address import url_of
     from host.web.server import open_listener
 
     if (Path(context.folder) / "croupier.toml").exists():  # a container of the site alone has none
