@@ -96,11 +96,9 @@ class Practices(_Queued[Practice]):
         if self.get(practice.id) is None:
             self._database.add(PRACTICE, practice)
 
-    def finish(
-        self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...], reason: str = ""
-    ) -> None:
-        """Store the results of practice, or the reason why it has no results."""
-        self._update(identity, state=state, reason=reason, results=results)
+    def finish(self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...]) -> None:
+        """Store the results of practice; none if it was refused."""
+        self._update(identity, state=state, results=results)
 
 
 class Submissions(_Queued[Submission]):

@@ -23,7 +23,14 @@ from host.season.entries.names import name_beside
 from host.season.entries.queue import MAX_ATTEMPTS, Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
-from host.season.intake.examination import Costs, Examination, pace_of, problem_texts, unpacked_upload
+from host.season.intake.examination import (
+    Costs,
+    Examination,
+    pace_of,
+    practice_finding,
+    problem_texts,
+    unpacked_upload,
+)
 from host.season.intake.practice import MAX_SECONDS, IntakeTerms, Practised, practise
 from host.season.intake.pruning import prune_store, require_room
 from host.season.intake.requests import PAUSED, Desk, handle
@@ -355,20 +362,29 @@ class SeasonIntake:
         return found
 
     async def _practise(self, practice: Practice, costs: Costs) -> None:
-        """Play the practice that an author has requested, and store its results, or why it was refused."""
-        store = self.store
+        """Play the practice that an author has requested. Replace the answer to the request by the result."""
+        store, state, code = self.store, SubmissionState.ACCEPTED, ""
         store.practices.begin(practice, time.time())
-        version = store.versions.get(practice.bot, practice.number)
+        names = [store.versions.get(practice.bot, practice.number).label, *practice.opponents]
         try:
-            bot, *others = await self._prepared([version.label, *practice.opponents])
+            bot, *others = await self._prepared(names)
             played = await self._against(others, bot, practice.tables, costs)
+            text = f"practice of {names[0]} {'; '.join(practice_finding(each).words for each in played)}"
         except UserError as refused:
             if refused.exit_code == 6:
                 raise
-            store.practices.finish(practice.id, SubmissionState.REFUSED, (), refused.problems[0].message)
-            return
-        results = tuple(each.result for each in played)
-        store.practices.finish(practice.id, SubmissionState.ACCEPTED, results)
+            (problem, *_), played = refused.problems, []
+            failed = next((name for name in names if name in problem.where.split("/")), "a bot")
+            # The message of the problem may have the words of another author's bot.
+            state, code, text = (
+                SubmissionState.REFUSED,
+                problem.code,
+                f"no practice of {names[0]}: {failed} does not start",
+            )
+        with store.transaction():
+            store.practices.finish(practice.id, state, tuple(each.result for each in played))
+            known = store.practices.get(practice.id) or practice  # its author may have another name now
+            store.events.answer(Answer(practice.id, known.author, time.time(), text, code=code))
 
     async def _prepared(self, names: Sequence[str]) -> list[BuiltBot]:
         """Build the versions and references with these labels and names, and return them in the same order.
