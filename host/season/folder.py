@@ -56,7 +56,7 @@ class SeasonFolder:
         """Return the content of final.json; None if the final has not been made, or the file is damaged."""
         try:
             return msgspec.json.decode(self.final_file.read_bytes(), type=MadeFinal)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError):
             return None
 
     def round(self, number: int) -> Path:

@@ -361,7 +361,7 @@ def test_a_copy_of_an_open_store_is_whole(tmp_path: Path) -> None:
 
 def test_damaged_requests_are_refused_by_name_and_set_aside(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [leave(tmp_path, Submit("ada", "mine.py", "api"), b"x") for _ in range(9)]
+    names = [leave(tmp_path, Submit("ada", "mine.py", "api"), b"x") for _ in range(10)]
     secret = tmp_path / "seed"
     secret.write_text("secret")
     (inbox / names[0] / REQUEST_FILE).write_bytes(b"\xff" * 100)
@@ -375,9 +375,10 @@ def test_damaged_requests_are_refused_by_name_and_set_aside(tmp_path: Path) -> N
     (inbox / names[6]).rename(inbox / "not a request\x1b[31m")
     (inbox / "9999999999999999999-000000000000").symlink_to(tmp_path)
     (inbox / names[8] / REQUEST_FILE).write_bytes(b'{"type": "join", "x": ' + b"[" * 60_000)
+    (inbox / names[9] / REQUEST_FILE).write_bytes(b'{"type": "cancel", "author": "\xff", "submission": "x"}')
     found = read_requests(inbox)
     assert [each.id for each in found.requests] == [names[7]]
-    assert len(found.refused) == 9
+    assert len(found.refused) == 10
     assert {problem.code for problem in found.refused} == {"E010"}
     assert not any("\x1b" in str(problem) or "secret" in str(problem) for problem in found.refused)
     assert [*read_requests(inbox).refused] == []

@@ -180,8 +180,8 @@ def read_requests(inbox: Path) -> Inbox:
         names = sorted(entry.name for entry in entries)
     for name in [each for each in names if not each.startswith(".")][:MAX_REQUESTS]:
         try:
-            found.append(StoredRequest(name, inbox / name, _read(inbox / name)))
-        except (OSError, Damaged, msgspec.MsgspecError, RecursionError) as damaged:
+            found.append(StoredRequest(name, inbox / name, request_in(inbox / name)))
+        except (OSError, Damaged) as damaged:
             refused.append(_set_aside(inbox, name, damaged))
     for name in names:
         if name.startswith(".") and name != SET_ASIDE and _is_old(inbox / name):
@@ -189,14 +189,17 @@ def read_requests(inbox: Path) -> Inbox:
     return Inbox(tuple(found), tuple(refused))
 
 
-def _read(folder: Path) -> Request:
-    """Return the request in a folder. Raise Damaged, OSError or MsgspecError if the folder has no valid request."""
+def request_in(folder: Path) -> Request:
+    """Return the request in a folder. Raise Damaged or OSError if the folder has no valid request."""
     if not REQUEST_ID.fullmatch(folder.name):
         raise Damaged("its name is not the id of a request")
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         content = _small_file(at)
-        request: Request = msgspec.json.decode(content, type=Request)
+        try:
+            request: Request = msgspec.json.decode(content, type=Request)
+        except (ValueError, RecursionError) as wrong:  # also a UnicodeDecodeError, which is not a MsgspecError
+            raise Damaged(str(wrong)) from wrong
         with os.scandir(at) as entries:
             names = {entry.name for entry, _ in zip(entries, range(MAX_FILES), strict=False)}
         wanted = {REQUEST_FILE, UPLOAD_FILE} if isinstance(request, Submit) else {REQUEST_FILE}

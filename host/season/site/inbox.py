@@ -13,7 +13,7 @@ import trio
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow
-from host.season.entries.inbox import REQUEST_FILE, UPLOAD_FILE, Request, Submit, write_request
+from host.season.entries.inbox import UPLOAD_FILE, Damaged, Request, Submit, request_in, write_request
 from host.season.entries.values import Answer, SubmissionState, submission_id
 from host.season.site.errors import RETRY_AFTER_S, Refusal, not_found
 from host.season.site.uploads import Upload, no_room
@@ -131,13 +131,13 @@ def read_request(folder: Path) -> Pending | None:
     Return None if the season has just taken the request, or if it is damaged.
     """
     try:
-        request = msgspec.json.decode((folder / REQUEST_FILE).read_bytes(), type=Request)
+        request = request_in(folder)
         if not isinstance(request, Submit):
             return Pending(folder.name, request)
         with (folder / UPLOAD_FILE).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return Pending(folder.name, request, digest, file.tell())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, Damaged):
         return None
 
 

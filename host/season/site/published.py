@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import msgspec
-
 from host.base.errors import UserError
 from host.season.documents import (
     PUBLISHED,
@@ -150,7 +148,7 @@ class Published:
             assert self._database is not None  # `refresh` has opened it
             try:
                 known = Loaded(read(self._database), revision)
-            except (UserError, msgspec.MsgspecError) as failed:
+            except (UserError, ValueError) as failed:
                 if known is None or not isinstance(failed, UserError) or failed.exit_code != 6:
                     raise self._unreadable(failed) from failed
                 return known
