@@ -1,6 +1,5 @@
 """Makes the folder of the final: an ordinary tournament with the versions that were entered when entry closed."""
 
-import hashlib
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from host.config.resolver import CONFIG
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
 from host.journal.lock import lock_holder
-from host.journal.tournament_dir import Folder
+from host.journal.tournament_dir import Folder, commitment
 from host.season.documents import EntryRow
 from host.season.entries.inbox import Manage
 from host.season.entries.store import Store
@@ -75,7 +74,7 @@ def make_final(
         raise UserError([Problem("E104", str(place), "entry has been opened again meanwhile", hint=hint)], 5)
     said = MadeFinal(str(target.absolute()), time.time(), digest, tuple(each.label for each in playing))
     write_atomically(folder.final_file, msgspec.json.encode(said) + b"\n")
-    promised = hashlib.sha256(final_seed(folder.seed())).hexdigest()
+    promised = commitment(final_seed(folder.seed()))
     return Final(playing, gone, digest, promised)
 
 

@@ -78,7 +78,7 @@ class Publishing:
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
-    def round_over(self, _which: Round) -> None:
+    def round_over(self) -> None:
         """Publish the changes by a round that is over. `run` writes its files later, while the next round plays."""
         self._faults.clear()
         self._everything = ()  # also after a damaged round, which leaves the ladder as it is

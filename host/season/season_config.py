@@ -214,12 +214,12 @@ def _contradiction(toml: Toml, key: str, message: str, hint: str) -> Problem:
     return Problem("C013", toml.where("season", key), message, hint=hint)
 
 
-def late_freeze(toml: Toml, season: SeasonTable, now: float, frozen: bool) -> list[Problem]:
+def late_freeze(toml: Toml, season: SeasonTable, now: float, again: bool) -> list[Problem]:
     """Return a problem if `freeze` is in the past when the season is opened for the first time; otherwise nothing.
 
-    `frozen` says that the season was opened before: then its freeze may be over.
+    `again` says that the season was opened before: then its freeze may be over.
     """
-    if not season.freeze or season.freeze > now or frozen:
+    if not season.freeze or season.freeze > now or again:
         return []
     said = toml.data["season"]["freeze"]
     message = f"freeze = {said.isoformat()} is in the past"

@@ -1,6 +1,5 @@
 """Verifies a season: the list of every round, the scores of every table, the seals, and the seeds."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from host.config.tournament_config import Tournament
 from host.inspect.source_replay import prepared_game
 from host.inspect.verify import Audit, only_told_text, verify
 from host.journal.reader import Journal
+from host.journal.tournament_dir import commitment
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
 from host.season.rounds.book import Book, Round, SeasonTotals
@@ -127,7 +127,7 @@ def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
     except UserError as refused:
         found.append(refused.problems[0].message)
         return None
-    if hashlib.sha256(seed).hexdigest() != promised.sha256:
+    if commitment(seed) != promised.sha256:
         found.append("the seed is not the one that was committed to when the season opened")
     return seed
 
@@ -179,7 +179,7 @@ class RoundCheck:
         which, game = self._which, None if journal.reduced else prepared_game(journal)
         if journal.seal() != which.seal:
             yield "the seal of its journal is not the one that was published"
-        if journal.state().seed_sha256 != hashlib.sha256(bytes.fromhex(which.seed)).hexdigest():
+        if journal.state().seed_sha256 != commitment(bytes.fromhex(which.seed)):
             yield "it was not played with its seed"
         self.audit = verify(journal, share, seed=bytes.fromhex(which.seed), prepared=game)
         yield from self.audit.differences

@@ -16,7 +16,6 @@ from host.base.errors import Problem, UserError
 from host.config.tournament_config import load
 from host.season.entries.store import Store
 from host.season.folder import SeasonFolder, round_root
-from host.season.rounds.book import Round
 from host.season.rounds.play import MEETINGS, write_round
 from host.season.rounds.round_loop import RoundPlayer
 from host.season.rounds.scheduler import Meeting
@@ -33,7 +32,7 @@ class TwoAuthors(NamedTuple):
     store: Store
 
     def play(
-        self, failure: UserError | None, until: str, over: Callable[[Round], None] = lambda _: None
+        self, failure: UserError | None, until: str, over: Callable[[], None] = lambda: None
     ) -> list[tuple[str, str]]:
         """Play rounds in a new process of the season, until a kind of event. Return the kinds and the texts of its log.
 
@@ -78,7 +77,7 @@ def two(tmp_path: Path) -> Iterator[TwoAuthors]:
 def test_a_season_waits_for_the_machine_whatever_fails_with_it(two: TwoAuthors) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
 
-    def over(_which: Round) -> None:
+    def over() -> None:
         raise ExceptionGroup("two tasks", [CANNOT_PLAY, full])
 
     assert "No space left on device" in two.play(CANNOT_PLAY, "waits", over)[-1][1]

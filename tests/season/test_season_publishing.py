@@ -107,7 +107,7 @@ def test_a_round_that_waits_for_the_machine_says_so_once(tmp_path: Path) -> None
 
         async def play() -> None:
             with scope:
-                await RoundPlayer(opened, backend, 1).run(lambda _: None)
+                await RoundPlayer(opened, backend, 1).run(lambda: None)
 
         trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0.1))  # no time passes between two tries
         said = [(each.kind, each.text) for each in here.store.events.last(99, "waits", "round")]

@@ -696,6 +696,8 @@ def test_a_site_on_this_machine_answers_to_its_own_names_only(tmp_path: Path) ->
             running.get("/", host="cup.example").status == 200 and running.get("/", host="evil.example").status == 400
         )
         assert "https://cup.example/a/SECRET" in running.get("/rules").text
+    with serving_season(folder, "--url", "http://[FD00::1]:8462") as running:
+        assert running.get("/", host="[fd00::1]:8462").status == 200
 
 
 @pytest.mark.parametrize("inside", [True, False])

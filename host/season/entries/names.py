@@ -47,6 +47,11 @@ def submitted_file_name(name: str) -> str:
     raise UserError([Problem("E002", shown, message, hint="rename it, for example mine.tar.gz")], 3)
 
 
+def whole_number(text: str) -> int:
+    """Return the number that a text of up to 9 digits spells; 0 for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
 def usable_name(text: str, most: int) -> str:
     """Return a valid name of at most `most` characters that is similar to a text; empty if no character can stay."""
     plain = "".join(each for each in normalize("NFKD", text.translate(SPELLED)) if not combining(each))

@@ -6,6 +6,7 @@ from typing import Any
 
 from host.base.errors import Problem, UserError
 from host.season.entries.database import Database
+from host.season.entries.names import whole_number
 from host.season.entries.submissions import OF_AUTHORS
 from host.season.entries.table import Table
 from host.season.entries.values import Version
@@ -61,8 +62,8 @@ class Versions:
     def labelled(self, label: str) -> Version:
         """Return the version with a label. Raise UserError if it does not exist."""
         bot, _, number = label.rpartition("-")
-        known = number.isascii() and number.isdecimal() and len(number) < 10
-        return self.get(bot if known else label, int(number) if known else 0)
+        known = whole_number(number)
+        return self.get(bot if known else label, known)
 
     def with_content(self, bot: str, content: str) -> Version | None:
         """Return the version of a bot whose files have the SHA-256 `content`; None if there is none."""

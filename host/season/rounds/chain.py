@@ -6,7 +6,6 @@ each line that the chain lacks, so no line is missing after a crash. If somethin
 another line about it. docs/checking.md describes the lines.
 """
 
-import hashlib
 import json
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -21,7 +20,7 @@ from host.base.output import write_atomically
 from host.journal.chain import canonical, line_after, parsed, seal_of
 from host.journal.lock import lock_holder
 from host.journal.reader import reading
-from host.journal.tournament_dir import Folder
+from host.journal.tournament_dir import Folder, commitment
 from host.report.public import WINNERS
 from host.season.entries.store import Store
 from host.season.entries.table import Table
@@ -183,7 +182,7 @@ def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> 
         yield Fact("entries", "entries", json.loads(said))
     if (final := season.folder.final()) is not None:
         told = {"at": final.at, "digest": final.digest, "entries": [*final.entries]}
-        yield Fact("final", "final", told | {"seed_sha256": _sha256(final_seed(season.seed))})
+        yield Fact("final", "final", told | {"seed_sha256": commitment(final_seed(season.seed))})
         if season.final_over:
             yield Fact("seed", "seed", {"seed": season.seed.hex()})
 
@@ -204,7 +203,7 @@ def _terms(season: "Season") -> dict[str, Any]:
         "terms": public_terms(season.store.setting(TERMS, "{}")),
         "seed_sha256": promised.sha256,
         "committed": promised.at,
-        "final_sha256": _sha256(final_seed(season.seed)),
+        "final_sha256": commitment(final_seed(season.seed)),
     }
 
 
@@ -235,7 +234,7 @@ def _list(which: Round, root: bytes) -> dict[str, Any]:
     """Return the content of the line about the players and meetings of a round, with the hash of its seed `root`."""
     return {
         "number": which.number,
-        "seed_sha256": _sha256(root),
+        "seed_sha256": commitment(root),
         "terms": which.terms._asdict(),
         "players": [player._asdict() for player in which.players],
         "meetings": [[[*meeting.labels], meeting.tables] for meeting in which.meetings],
@@ -283,7 +282,3 @@ def _has_ended(journal: Path, registry: Registry, *_state: int) -> bool:
             return opened.state().finished
     except (UserError, OSError):
         return False
-
-
-def _sha256(seed: bytes) -> str:
-    return hashlib.sha256(seed).hexdigest()

@@ -110,8 +110,8 @@ class RoundPlayer:
         at = next(nth for nth, each in enumerate(self.rounds) if each.number == which.number)
         self.rounds[at] = which
 
-    async def run(self, over: Callable[[Round], None]) -> None:
-        """Play rounds until this task is cancelled. Call `over` with each round that is finished or damaged.
+    async def run(self, over: Callable[[], None]) -> None:
+        """Play rounds until this task is cancelled. Call `over` after each round that is finished or damaged.
 
         If the machine lacks something, wait and try again. Raise UserError for any other problem.
         """
@@ -128,7 +128,7 @@ class RoundPlayer:
                 self._season.waits("rounds", failure)
                 await trio.sleep(TRY_AGAIN_S)
 
-    async def _step(self, over: Callable[[Round], None]) -> None:
+    async def _step(self, over: Callable[[], None]) -> None:
         """Play one round, or wait for a while if there is none to play.
 
         Raise UserError or OSError if the machine lacks something.
@@ -326,8 +326,8 @@ class RoundPlayer:
             self._season.event("off ladder", label, NO_START.format(problem.code))
         return bool(named)
 
-    def _settle(self, which: Round, over: Callable[[Round], None]) -> None:
-        """Add the results of a finished or damaged round to the totals, and call `over` with it.
+    def _settle(self, which: Round, over: Callable[[], None]) -> None:
+        """Add the results of a finished or damaged round to the totals, and call `over`.
 
         Take versions that keep crashing off the ladder. Pause the season after MAX_DAMAGED damaged rounds in a row.
         """
@@ -345,7 +345,7 @@ class RoundPlayer:
             season.store.set_setting(PAUSED, f"{MAX_DAMAGED} rounds in a row could not be played: see the log")
             season.event("paused", "season", f"{MAX_DAMAGED} rounds in a row could not be played")
             self._damaged = 0
-        over(which)
+        over()
         season.doing("")
 
 

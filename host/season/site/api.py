@@ -12,7 +12,7 @@ from starlette.responses import Response
 from host.base.errors import Problem
 from host.season.documents import LadderDocument, SubmissionRow
 from host.season.entries.inbox import Activate, Cancel, Practise
-from host.season.entries.names import season_bot_name
+from host.season.entries.names import season_bot_name, whole_number
 from host.season.site.cache import Cache
 from host.season.site.charts import final, ladder_csv
 from host.season.site.context import HandedIn, Season
@@ -149,7 +149,7 @@ class SeasonApi:
         author, query = self._author(request), request.query_params
         row = self._submission(request, author)
         since = query.get("since", row.state)
-        with trio.move_on_after(_seconds(query.get("wait", "0"))):
+        with trio.move_on_after(min(MAX_WAIT_S, whole_number(query.get("wait", "")))):
             while row.state == since and not final(row.state):
                 await trio.sleep(0.25)
                 row = self._submission(request, author)
@@ -185,7 +185,7 @@ class SeasonApi:
         """Leave a request to let a version play, rest or practise; return the request."""
         author, params = self._author(request), request.path_params
         wish = await _decoded(request, PracticeWish) if params["action"] == "practice" else PracticeWish()
-        mine, practice = self._season.published.author(author).value, (wish.opponents, str(wish.tables))
+        mine, practice = self._season.published.author(author).value, (wish.opponents, wish.tables)
         return self._requested(author, change_of(mine, params["label"], params["action"], *practice))
 
     async def request(self, request: Request) -> Response:
@@ -269,10 +269,6 @@ def _answer_json(answer: Any) -> dict[str, Any]:
 def _json(schema: str, facts: dict[str, Any], status: int = 200) -> Response:
     body = msgspec.json.encode({"schema": f"croupier/{schema}/1"} | facts)
     return Response(body, status, {"cache-control": "private, no-store"}, "application/json")
-
-
-def _seconds(text: str) -> float:
-    return min(MAX_WAIT_S, float(text)) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
 async def _decoded(request: Request, kind: type[Any]) -> Any:

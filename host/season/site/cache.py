@@ -1,4 +1,4 @@
-"""Keeps the pages and responses of the site, so that each is made only once for each state of the documents."""
+"""Keeps values that were used recently: pages and responses of the site, documents, and how much clients have asked."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -13,11 +13,22 @@ class Cache(Generic[V]):
     def __init__(self, size: int) -> None:
         self._size, self._kept = size, OrderedDict[Hashable, V]()
 
-    def get(self, key: Hashable, make: Callable[[], V]) -> V:
-        """Return the value of a key. Make the value with `make` if the cache does not have it."""
+    def known(self, key: Hashable) -> V | None:
+        """Return the value of a key; None if the cache does not have it."""
         if key not in self._kept:
-            self._kept[key] = make()
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            return None
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    def keep(self, key: Hashable, value: V) -> V:
+        """Keep a value under a key, instead of its old value, and return it."""
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+        return value
+
+    def get(self, key: Hashable, make: Callable[[], V]) -> V:
+        """Return the value of a key. Make the value with `make` if the cache does not have it."""
+        known = self.known(key)
+        return self.keep(key, make()) if known is None else known

@@ -15,7 +15,7 @@ from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
 from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Practise, Submit
 from host.season.entries.inbox import Request as InboxRequest
-from host.season.entries.names import author_name, name_beside, season_bot_name
+from host.season.entries.names import author_name, name_beside, season_bot_name, whole_number
 from host.season.entries.queue import why_refused
 from host.season.entries.values import hash_of, new_secret
 from host.season.site.errors import Refusal, checked, not_found, unknown_link
@@ -190,9 +190,9 @@ class Season:
         `number` counts the rounds with such tables from 1, newest first. Raise Refusal (404) if there is no such round.
         """
         rounds = self.published.author(author).value.tables
-        if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= len(rounds):
+        if not 1 <= whole_number(number) <= len(rounds):
             raise not_found("you have no tables with this number", number[:20])
-        which = rounds[int(number[:9]) - 1]
+        which = rounds[whole_number(number) - 1]
         return f"{which:05d}.ndjson", self.published.own_tables(author, which)
 
 

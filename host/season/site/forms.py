@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from host.base.errors import Problem
 from host.season.documents import AuthorDocument
 from host.season.entries.inbox import MAX_PRACTICE_TABLES, Activate, Cancel, Manage, Practise
+from host.season.entries.names import whole_number
 from host.season.site.context import Season, own_version
 from host.season.site.errors import Refusal, not_found, unknown_link
 from host.season.site.identity import (
@@ -88,7 +89,7 @@ class SeasonForms:
         viewer, params = self._season.author(request), request.path_params
         fields = await self._fields(request, viewer)
         mine = self._season.published.author(viewer.author).value
-        practice = fields.get("opponent", []), _first(fields, "tables")
+        practice = fields.get("opponent", []), whole_number(_first(fields, "tables"))
         self._season.change(viewer.author, change_of(mine, params["label"], params["action"], *practice))
         return RedirectResponse("/mine", 303)
 
@@ -117,7 +118,7 @@ def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
 
 
 def change_of(
-    mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: str
+    mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: int
 ) -> Activate | Practise:
     """Return the request for an action on a version of an author.
 
@@ -129,19 +130,18 @@ def change_of(
         case "activate" | "deactivate":
             return Activate(mine.author, bot, version.number, action == "activate")
         case "practice":
-            return Practise(mine.author, bot, version.number, *practice_of(opponents, tables))
+            check_practice(opponents, tables)
+            return Practise(mine.author, bot, version.number, tuple(opponents), tables)
     raise not_found("there is no such action", action[:40], "activate, deactivate, practice")
 
 
-def practice_of(opponents: Sequence[str], tables: str) -> tuple[tuple[str, ...], int]:
-    """Return the opponents and the number of tables for practice. Raise Refusal (400) if they are not possible."""
-    count = int(tables) if tables.isascii() and tables.isdigit() and len(tables) < 9 else 0
-    if not 1 <= count <= MAX_PRACTICE_TABLES:
+def check_practice(opponents: Sequence[str], tables: int) -> None:
+    """Raise Refusal (400) if practice against these opponents, or this number of tables, is not possible."""
+    if not 1 <= tables <= MAX_PRACTICE_TABLES:
         hint = f"1 to {MAX_PRACTICE_TABLES}"
         raise Refusal(400, Problem("W008", "tables", "is not a number of tables", hint=hint))
     if len(opponents) > MAX_OPPONENTS or any(len(each) > 80 or not each.isprintable() for each in opponents):
         raise Refusal(400, Problem("W008", "opponents", "are too many, or not labels", hint="mine-4, sample:nestor"))
-    return tuple(opponents), count
 
 
 def manage_of(action: str, subject: str, reason: str) -> Manage:

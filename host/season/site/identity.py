@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -151,8 +150,3 @@ def set_cookie(response: Response, name: str, secret: str, client: Client) -> No
     response.set_cookie(
         name, secret, max_age=COOKIE_MAX_AGE_S, path="/", secure=client.secure, httponly=True, samesite="lax"
     )
-
-
-def host_of(url: str) -> str:
-    """Return the host of an address as browsers send it, without the port."""
-    return (urlsplit(url).hostname or "").lower()

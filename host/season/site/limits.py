@@ -1,7 +1,6 @@
 """Limits how many requests clients may send: a token bucket for each address and each author."""
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -9,6 +8,7 @@ from typing import NamedTuple
 import trio
 
 from host.base.errors import Problem
+from host.season.site.cache import Cache
 from host.season.site.errors import Refusal
 
 MAX_KEYS = 20_000  # clients that are remembered; the one that asked least recently is forgotten first
@@ -34,17 +34,15 @@ class RateLimiter:
 
     def __init__(self, rate: Rate, now: Callable[[], float] = trio.current_time) -> None:
         self._rate, self._now = rate, now
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by key: how many tokens were left, and when
+        self._left = Cache[tuple[float, float]](MAX_KEYS)  # by key: how many tokens were left, and when
 
     def wait(self, key: str) -> float:
         """Count a request. Return 0 if it is allowed, otherwise the seconds until a request would be allowed."""
         now = self._now()
-        left, at = self._left.pop(key, (float(self._rate.burst), now))
+        left, at = self._left.known(key) or (self._rate.burst, now)
         left = min(self._rate.burst, left + (now - at) * self._rate.per_second)
         allowed = left >= 1
-        self._left[key] = (left - allowed, now)
-        while len(self._left) > MAX_KEYS:
-            self._left.popitem(last=False)
+        self._left.keep(key, (left - allowed, now))
         return 0.0 if allowed else (1 - left) / self._rate.per_second
 
     def check(self, key: str, what: str) -> None:

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from host import __version__
 from host.base.format import day, thousands
 from host.base.safe_text import one_line
-from host.report.page import PAGES, asset
+from host.report.page import PAGES
 from host.report.terminal import known_duration
 from host.season.documents import LadderDocument, LadderRow, RoundDocument, SiteDocument
 from host.season.entries.inbox import MAX_PRACTICE_TABLES
@@ -45,7 +45,7 @@ from host.season.site.identity import (
 from host.season.site.inbox import submission_of
 from host.season.site.published import Loaded
 from host.web.live import CachedResponse, cached_response
-from host.web.server import PING_INTERVAL_S, conditional_response
+from host.web.server import PING_INTERVAL_S, cached_asset, conditional_response
 
 TEMPLATES = Path(__file__).parent / "templates"
 CHECK = Path(__file__).parents[1] / "season_check.py"
@@ -82,7 +82,7 @@ def compile_templates() -> None:
 def season_asset(file: str) -> CachedResponse:
     """Return a style sheet or script, compressed once for all clients."""
     if file == "style.css":
-        return cached_response(asset(file).encode())
+        return cached_asset(file)
     before = [PAGES / "shared.js"] if file == "season.js" else []
     return cached_response("\n".join(path.read_text() for path in [*before, TEMPLATES / file]).encode())
 

@@ -1,7 +1,6 @@
 """Reads the documents in published/site.sqlite, and keeps each decoded document until its revision changes."""
 
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,6 +20,7 @@ from host.season.documents import (
     topic_of,
 )
 from host.season.entries.database import Database, check, read_only
+from host.season.site.cache import Cache
 from host.season.site.errors import Refusal, not_found, unpublished
 from host.season.site_database import SiteDatabase
 
@@ -46,7 +46,7 @@ class Published:
         self._file, self._version = 0, 0  # of the open database: inode, and SQLite's data_version
         self._revisions: Mapping[str, int] = {}
         self._tokens: Loaded[Mapping[str, str]] | None = None
-        self._cache: OrderedDict[tuple[str, str], Loaded[Any]] = OrderedDict()
+        self._cache = Cache[Loaded[Any]](MAX_CACHED_VALUES)
 
     # What everybody may see.
 
@@ -143,19 +143,14 @@ class Published:
         database cannot be read.
         """
         self.refresh()
-        revision, known = self.revision(topic, *also), self._cache.get((topic, name))
+        revision, known = self.revision(topic, *also), self._cache.known((topic, name))
         if known is None or known.revision != revision:
             assert self._database is not None  # `refresh` has opened it
             try:
-                known = Loaded(read(self._database), revision)
+                known = self._cache.keep((topic, name), Loaded(read(self._database), revision))
             except (UserError, ValueError) as failed:
                 if known is None or not isinstance(failed, UserError) or failed.exit_code != 6:
                     raise self._unreadable(failed) from failed
-                return known
-            self._cache[topic, name] = known
-            while len(self._cache) > MAX_CACHED_VALUES:
-                self._cache.popitem(last=False)
-        self._cache.move_to_end((topic, name))
         return known
 
     def _unreadable(self, failed: Exception) -> Refusal:

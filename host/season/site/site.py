@@ -3,6 +3,7 @@
 import socket
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import trio
 from starlette.applications import Starlette
@@ -20,7 +21,7 @@ from host.season.site.api import SeasonApi
 from host.season.site.context import Season
 from host.season.site.errors import Refusal, not_found
 from host.season.site.forms import SeasonForms
-from host.season.site.identity import SiteOptions, host_of
+from host.season.site.identity import SiteOptions
 from host.season.site.limits import LOCAL_REQUESTS, REQUESTS, RateLimiter
 from host.season.site.pages import SeasonPages, compile_templates
 from host.season.site.uploads import discard, remove_unfinished
@@ -70,7 +71,7 @@ class SeasonSite:
         self.season = Season(folder, options)
         self._pages = SeasonPages(self.season)
         self._requests, self._local_requests = RateLimiter(REQUESTS), RateLimiter(LOCAL_REQUESTS)
-        self._hosts = {*LOCAL_HOSTS, host_of(options.url)} if local else None
+        self._hosts = {*LOCAL_HOSTS, _without_port(urlsplit(options.url).netloc.lower())} if local else None
 
     def application(self) -> Starlette:
         """Return the application with all routes, middleware and refusals."""
