@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 import pytest
 from command import CROUPIER, ROOT, croupier, environment
-from helpers import breadth
+from helpers import breadth, own_port
 
 from host.journal.check import wal_files
 from host.journal.reader import reading
@@ -372,7 +372,7 @@ def test_a_server_of_ipv6_alone_has_no_address_of_ipv4() -> None:
     with socket.socket(socket.AF_INET6) as listener:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         try:
-            listener.bind(("::", 0))
+            listener.bind(("::", own_port()))
         except OSError:
             pytest.skip("this machine has no IPv6")
         others = urlsplit(address_for_others(listener)).hostname
