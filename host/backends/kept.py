@@ -5,10 +5,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
-import trio
-
 from host.backends.load import choose_placement
-from host.backends.local import FixtureQueue, WorkerLink, connected
+from host.backends.local import FixtureQueue, WorkerLink, connected, fed_queue
 from host.backends.placement import Placement, PlacementRequest, placement_request
 from host.backends.worker_process import start_worker
 from host.play.jobs import NEW_SETUP, WorkerSetup, encode_setup, worker_input
@@ -73,28 +71,21 @@ class KeptWorkers:
         request = placement_request(setup, workers)
         if request not in self._placements:
             self._placements[request] = await choose_placement(request)
-        placement = self._placements[request]
-        queue = FixtureQueue(on_lost, str(placement), placement.workers)
         line = encode_setup(setup)
 
-        async def keep_running(cores: Sequence[int]) -> None:
-            await queue.worker_needed()
+        async def run_worker(queue: FixtureQueue, cores: Sequence[int]) -> None:
             group = _Group(tuple(cores), setup.pondering, setup.logs)
-            while True:
-                worker = await self._worker(group, line)
-                try:
-                    await queue.feed("a worker", worker.play)
-                finally:
-                    if worker.waits and not ref_of(setup.game).said:  # the code of an organiser's own game may change
-                        self._idle[group].append(worker)
-                    else:
-                        await worker.close()
+            worker = await self._worker(group, line)
+            try:
+                await queue.feed("a worker", worker.play)
+            finally:
+                if worker.waits and not ref_of(setup.game).said:  # the code of an organiser's own game may change
+                    self._idle[group].append(worker)
+                else:
+                    await worker.close()
 
-        async with trio.open_nursery() as nursery:
-            for nth in range(placement.workers):
-                nursery.start_soon(keep_running, placement.cores_of(nth))
+        async with fed_queue(self._placements[request], on_lost, run_worker) as queue:
             yield queue
-            nursery.cancel_scope.cancel()
 
     async def _worker(self, group: _Group, setup: bytes) -> KeptWorker:
         """Return a worker with this setup: one that is idle, or a new one."""

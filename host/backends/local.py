@@ -5,18 +5,18 @@ import math
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import trio
 
 from host.backends.load import choose_placement
-from host.backends.placement import placement_request
+from host.backends.placement import Placement, placement_request
 from host.backends.shares import MAX_SHARE, Hand, Shares
 from host.backends.worker_process import start_worker
 from host.base.errors import Problem, UserError
-from host.play.jobs import Job, WorkerSetup, encode, encode_setup, worker_input
+from host.play.jobs import Job, WorkerSetup, encode, encode_setup, split_lines, worker_input
 from host.play.records import Record
 
 MAX_LOST_WORKERS = 10
@@ -157,6 +157,31 @@ class FixtureQueue:
 
 
 @contextlib.asynccontextmanager
+async def fed_queue(
+    placement: Placement,
+    on_lost: Callable[[str], None],
+    run_worker: Callable[[FixtureQueue, Sequence[int]], Awaitable[None]],
+) -> AsyncIterator[FixtureQueue]:
+    """Yield a queue whose fixtures are played by workers on this machine, as many as `placement` has.
+
+    `run_worker` starts a worker on some cores and feeds it from the queue until it is lost. It is called as soon as a
+    fixture needs the worker, and again whenever the worker is lost.
+    """
+    queue = FixtureQueue(on_lost, str(placement), placement.workers)
+
+    async def keep_running(cores: Sequence[int]) -> None:
+        await queue.worker_needed()
+        while True:
+            await run_worker(queue, cores)
+
+    async with trio.open_nursery() as nursery:
+        for nth in range(placement.workers):
+            nursery.start_soon(keep_running, placement.cores_of(nth))
+        yield queue
+        nursery.cancel_scope.cancel()
+
+
+@contextlib.asynccontextmanager
 async def local_workers(
     setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
 ) -> AsyncIterator[FixtureQueue]:
@@ -166,21 +191,14 @@ async def local_workers(
     WorkerFailed when croupier itself fails.
     """
     placement = await choose_placement(placement_request(setup, workers))
-    queue = FixtureQueue(on_lost, str(placement), placement.workers)
     encoded_setup = encode_setup(setup)
 
-    async def keep_running(cores: Sequence[int]) -> None:
-        """Run one worker as soon as there is a fixture for it. Start another worker whenever one is lost."""
-        await queue.worker_needed()
-        while True:
-            async with connected(start_worker(), worker_input(cores, encoded_setup)) as link:
-                await queue.feed("a worker", link.play)
+    async def run_worker(queue: FixtureQueue, cores: Sequence[int]) -> None:
+        async with connected(start_worker(), worker_input(cores, encoded_setup)) as link:
+            await queue.feed("a worker", link.play)
 
-    async with trio.open_nursery() as nursery:
-        for nth in range(placement.workers):
-            nursery.start_soon(keep_running, placement.cores_of(nth))
+    async with fed_queue(placement, on_lost, run_worker) as queue:
         yield queue
-        nursery.cancel_scope.cancel()
 
 
 def _decode_record(reply: bytes) -> Record:
@@ -216,15 +234,8 @@ async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> Asy
         with contextlib.suppress(trio.BrokenResourceError):  # the worker has died: its output ends as well
             await stdin.send_all(lines)
 
-    async def output_lines() -> AsyncGenerator[bytes, None]:
-        rest = b""
-        async for chunk in stdout:
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield line
-
     try:
-        async with contextlib.aclosing(output_lines()) as replies:
+        async with contextlib.aclosing(split_lines(stdout)) as replies:
 
             async def play(job: bytes) -> bytes:
                 await send(job + b"\n")

@@ -1,6 +1,6 @@
 """Defines setups and jobs, which are the messages to a worker, and encodes setups, jobs and records."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -71,6 +71,17 @@ def decode_setup(line: bytes) -> WorkerSetup:
     game = game_of(name, msgspec.convert(values.pop(REF_AT - 1), GameRef))
     types = get_type_hints(WorkerSetup) | {"rules": type(game.default_rules)}
     return WorkerSetup(game, *map(msgspec.convert, values, map(types.get, WorkerSetup._fields[1:])))
+
+
+async def split_lines(chunks: AsyncIterable[bytes | bytearray]) -> AsyncGenerator[bytes, None]:
+    """Yield the lines in a stream of bytes, without their line ends. Leave out a last line without a line end."""
+    parts = list[bytes | bytearray]()  # of a line that has not ended; joined once, because a record can have many MB
+    async for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        parts.append(first)
+        for other in others:
+            yield b"".join(parts)
+            parts = [other]
 
 
 def decode_job(line: bytes, rules: type[Any]) -> Job:

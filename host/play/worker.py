@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import AsyncGenerator
 
 import msgspec
 import trio
@@ -19,18 +18,8 @@ from host.base.errors import UserError, cause_of
 from host.base.python_module import reduce_gc
 from host.bots.monitor import Monitor
 from host.play.bot_pool import BotPool
-from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode
+from host.play.jobs import NEW_SETUP, decode_job, decode_setup, encode, split_lines
 from host.rules.catalogue import own_code_error
-
-
-async def lines(descriptor: int) -> AsyncGenerator[bytes, None]:
-    """Yield the lines that are read from a file descriptor, without their line ends."""
-    rest = b""
-    async with trio.lowlevel.FdStream(descriptor) as stream:
-        async for chunk in stream:
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                yield line
 
 
 async def serve() -> None:
@@ -39,8 +28,8 @@ async def serve() -> None:
     async with trio.open_nursery() as nursery, contextlib.AsyncExitStack() as stack:
 
         async def read() -> None:
-            async with contextlib.aclosing(lines(os.dup(0))) as heard:
-                async for line in heard:
+            async with trio.lowlevel.FdStream(os.dup(0)) as stdin, contextlib.aclosing(split_lines(stdin)) as lines:
+                async for line in lines:
                     await jobs.send(line)
             nursery.cancel_scope.cancel()
 

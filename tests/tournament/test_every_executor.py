@@ -19,7 +19,7 @@ from host.backends.local import WorkerFailed, local_workers
 from host.bots.bot_spec import BuiltBot
 from host.games import GAMES
 from host.play.bot_pool import BotPool
-from host.play.jobs import Job, WorkerSetup
+from host.play.jobs import Job, WorkerSetup, split_lines
 from host.play.records import Fixture, Record
 from host.sandbox.process_tree import descendants
 from host.tournament.stage_runner import Executor, WorkerPool
@@ -235,3 +235,18 @@ def test_leaving_early_ends_what_is_under_way(bots: list[BuiltBot]) -> None:
     before = {each.pid for each in descendants(os.getpid())}
     trio.run(play)
     assert {each.pid for each in descendants(os.getpid())} == before
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_lines_are_the_same_however_their_bytes_arrive(size: int) -> None:
+    written = b"one\n\nthree and more\nwithout an end"
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for at in range(0, len(written), size):
+            await trio.lowlevel.checkpoint()
+            yield written[at : at + size]
+
+    async def work() -> list[bytes]:
+        return [line async for line in split_lines(chunks())]
+
+    assert trio.run(work) == [b"one", b"", b"three and more"]
