@@ -2,7 +2,7 @@
 
 import zlib
 
-MAX_UNPACKED_BYTES = 256 << 20  # of one fixture's answers, scores or seats
+MAX_UNPACKED_BYTES = 256 << 20  # of one fixture's answers, scores or seats, or of a bundle
 
 
 def decompress(squeezed: bytes, limit: int = MAX_UNPACKED_BYTES) -> bytes:

@@ -10,12 +10,9 @@ import click
 
 from host.base.errors import Problem, UserError
 from host.inspect.rules_place import COMMAND_PLACE, RulesPlace
-from host.rules.catalogue import HINT
+from host.rules.catalogue import HINT, MAX_RULES_S
 
 PR_SET_PDEATHSIG = 1
-MAX_RULES_S = 60.0
-"""Seconds for which the rules may compute after an answer."""
-
 TICKS = 60  # looks at the child in the longest time for which the rules may compute
 
 

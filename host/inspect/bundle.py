@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from host import __version__
+from host.base.bounded_zlib import MAX_UNPACKED_BYTES
 from host.base.errors import Problem, UserError
 from host.base.system_errors import file_problem
 from host.bots.values import Evidence
@@ -28,7 +29,6 @@ from protocols.strict_json import read_json
 from protocols.wire import Protocol, View
 
 BUNDLE_SCHEMA = "croupier/bundle/2"
-MAX_UNPACKED_BYTES = 256 << 20
 T = TypeVar("T")
 
 MAX_LIMITS = Limits(

@@ -152,7 +152,7 @@ def find(journal: Journal, name: str, spoilers: bool = False) -> TableRef | None
             if 0 <= nth < len(journal.full_record(path).scores):
                 if stage.name not in shown.stages:
                     raise still_running(stage.name)
-                return TableRef(name, path, nth, "")
+                return TableRef(name, path, nth)
     return None
 
 
@@ -163,7 +163,7 @@ def named_while_running(journal: Journal, name: str) -> TableRef | None:
     if not match or not path or running_name(path, int(match[1]), int(match[2])) != name:
         return None
     nth = int(match[2]) - 1
-    return TableRef(name, path, nth, "") if 0 <= nth < len(journal.full_record(path).scores) else None
+    return TableRef(name, path, nth) if 0 <= nth < len(journal.full_record(path).scores) else None
 
 
 def load(

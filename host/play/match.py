@@ -147,20 +147,12 @@ class PlayedTable(NamedTuple):
     transcript: bytes = b""  # only of a table with a referee
 
 
-def usable_parallelism(seats: Iterable[Seat], most: int) -> int:
-    """Return how many tables these bots can play at the same time: the smallest `max_open_tables` of the bots.
-
-    Benched bots do not count; if all are benched, return `most`. The number in the bot.toml of an argv bot counts too:
-    if several of its processes run at the same time, they use each other's time.
-    """
-    return min((max_open_tables(seat.bot) for seat in seats if not seat.benched), default=most)
-
-
 def max_open_tables(bot: BuiltBot) -> int:
     """Return how many tables one bot can play at the same time.
 
     It is 1 for a bot with a state file, a time bank or retries, and for a bot whose `process_lifetime` is not
-    "fixture". The `process_lifetime` of an argv bot is "fixture", although it has one process for each question.
+    "fixture". The `process_lifetime` of an argv bot is "fixture", although it has one process for each question. The
+    number in its bot.toml counts too: if several of its processes run at the same time, they use each other's time.
     """
     alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables
@@ -368,8 +360,8 @@ class _Match(Generic[_Table]):
 
         `before` is the number of tables of the fixture that were played earlier.
         """
-        most = min(self._max_tables, len(table_setups))
-        at_once = max(1, min(most, usable_parallelism(self._seats.values(), most)))
+        usable = [max_open_tables(seat.bot) for seat in self._seats.values() if not seat.benched]
+        at_once = min(self._max_tables, len(table_setups), *usable)
         waiting = iter(enumerate(table_setups))
         finished: dict[int, PlayedTable] = {}
         tables: list[_Table] = []

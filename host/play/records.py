@@ -349,18 +349,16 @@ class AnswersTooLong(ValueError):
     """Raised when the answers of a fixture have more bytes than a record can hold."""
 
 
-def unpack(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> list[list[Answer]]:
-    """Return the answers of each table.
-
-    Raise ValueError if the bytes are damaged, or are more than `limit` when unpacked.
-    """
-    return unpack_noted(packed, limit)[0]
+def unpack(packed: bytes) -> list[list[Answer]]:
+    """Return the answers of each table. Raise ValueError as `unpack_noted` does."""
+    return unpack_noted(packed)[0]
 
 
 def unpack_noted(packed: bytes, limit: int = MAX_UNPACKED_BYTES) -> tuple[list[list[Answer]], NotesByTable]:
     """Return the answers of each table, and the notes by table number, then answer number, both from 1.
 
-    Raise ValueError as `unpack` does, or if a note has more than MAX_NOTE_BYTES.
+    Raise ValueError if the bytes are damaged, if they are more than `limit` when unpacked, or if a note has more than
+    MAX_NOTE_BYTES.
     """
     try:
         text = decompress(packed, limit).decode()

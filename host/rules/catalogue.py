@@ -197,6 +197,12 @@ def _asking(game: Game, ref: GameRef) -> Game:
     return game._replace(edges=edges, ref=ref)
 
 
+MAX_RULES_S = 60.0
+"""Seconds for which the rules of an organiser may compute until the next questions of the tables.
+
+After that, croupier ends their process.
+"""
+
 HINT = "no bot is charged, and what was played is kept: fix the game or report this to its authors, then run again"
 
 

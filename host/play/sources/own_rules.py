@@ -35,7 +35,7 @@ from host.play.sources.referee import (
 )
 from host.play.sources.source import Opened, OpenSource, SourceFailed, SourcePlace, Step
 from host.play.sources.steady import MAX_ROOM
-from host.rules.catalogue import GameRef, ref_of
+from host.rules.catalogue import MAX_RULES_S, GameRef, ref_of
 from host.rules.game_toml import load_referee_game
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import EXITED, Ended
@@ -44,12 +44,6 @@ from host.sandbox.limits import GIB, MIB, Limits
 from protocols.wire import Answer
 
 PROGRAM = "host.referees.python_rules"
-MAX_RULES_S = 60.0
-"""Seconds for which the rules may compute until the next questions of the tables.
-
-After that, the host ends their process.
-"""
-
 LIMITS = Limits(move=MAX_RULES_S, startup=60.0, memory=8 * GIB, tasks=4096, files=64 * GIB, open_files=4096)
 
 
