@@ -5,7 +5,7 @@ from protocols.wire import Answer, Fault, FaultKind, Grammar, View, read_move, s
 
 
 def ask(view: View) -> list[bytes]:
-    """Return the arguments that follow the program's name."""
+    """Return the arguments of a question, which follow the program's name."""
     return [spell(field).encode() for field in view]
 
 
@@ -27,4 +27,4 @@ def receive(grammar: Grammar, output: bytes) -> Answer:
     return read_move(grammar, line)
 
 
-PROTOCOL = lines.PROTOCOL._replace(name="argv", persistent=False, ask=ask, receive=receive, lifetimes=())
+PROTOCOL = lines.PROTOCOL._replace(name="argv", persistent=False, receive=receive, lifetimes=())

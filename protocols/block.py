@@ -17,14 +17,10 @@ from protocols.wire import (
     Once,
     Protocol,
     View,
-    no_bank,
-    over,
     read_move,
     read_text,
     spell,
-    split_table_number,
     text_of,
-    write,
 )
 
 
@@ -79,11 +75,6 @@ def encode(view: View) -> bytes:
     """Return the lines of a question: each field is one line, or a text of several lines that is sent as it is."""
     fields = _layouts[type(view)].fields
     return "".join([written(view[index]) for index, written in fields]).encode(errors="replace")
-
-
-def ask(view: View) -> list[bytes]:
-    """Return the lines of initialisation and the lines of the question, as one piece."""
-    return [begin(view) + encode(view)]
 
 
 def answer_lines(view: View) -> int:
@@ -166,14 +157,9 @@ class Block:
 PROTOCOL = Protocol(
     "block",
     persistent=True,
-    ask=ask,
     encode=encode,
     receive=receive,
     number=number,
-    split_table_number=split_table_number,
-    bank=no_bank,
-    over=over,
-    write=write,
     framing=Block,
     one_line=False,
     lifetimes=("table", "fixture"),

@@ -20,10 +20,7 @@ from protocols.wire import (
     Protocol,
     View,
     encode_view,
-    no_bank,
-    over,
     read_move,
-    split_table_number,
 )
 from protocols.wire import write as write_line
 
@@ -196,25 +193,14 @@ class Interaction:
             self._stored = said._replace(globaldata=said.globaldata or self._stored.globaldata)
 
 
-class First(NamedTuple):
-    """The first question of a table."""
-
-    view: View
-    table: int = 1
-
-
 def protocol(name: str, form: Form, receive: Callable[[Grammar, bytes], Answer], one_answer: str) -> Protocol:
     """Return the protocol of a form. `one_answer` is the name of an answer in the messages of `check`."""
     return Protocol(
         name,
         persistent=True,
-        ask=lambda view: [Interaction(form).encode([First(view)])],
         encode=form.request,
         receive=receive,
         number=lambda _table, question: question,
-        split_table_number=split_table_number,
-        bank=no_bank,
-        over=over,
         write=write,
         framing=lambda _until=None: Interaction(form),
         one_line=False,

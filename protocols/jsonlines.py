@@ -53,11 +53,6 @@ def question_value(view: View) -> Any:
     return value
 
 
-def ask(view: View) -> list[bytes]:
-    """Return the question as one line."""
-    return [encode(view)]
-
-
 def encode(view: View) -> bytes:
     """Return a question as JSON on one line."""
     value = question_value(view)
@@ -144,7 +139,6 @@ def over(table: int) -> bytes:
 PROTOCOL = Protocol(
     "json",
     persistent=True,
-    ask=ask,
     encode=encode,
     receive=receive,
     number=number,

@@ -1,26 +1,7 @@
 """Implements lines: one process for many questions. It reads and writes one line per question; spaces separate the fields."""
 
 from protocols.one_line import framing
-from protocols.wire import (
-    Answer,
-    Grammar,
-    Protocol,
-    View,
-    encode_view,
-    encode_views,
-    no_bank,
-    number,
-    over,
-    read_move,
-    split_table_number,
-    without_line_end,
-    write,
-)
-
-
-def ask(view: View) -> list[bytes]:
-    """Return the question as one line."""
-    return [encode_view(view)]
+from protocols.wire import Answer, Grammar, Protocol, encode_view, encode_views, read_move, without_line_end
 
 
 def receive(grammar: Grammar, line: bytes) -> Answer:
@@ -31,13 +12,7 @@ def receive(grammar: Grammar, line: bytes) -> Answer:
 PROTOCOL = Protocol(
     "lines",
     persistent=True,
-    ask=ask,
     encode=encode_view,
     receive=receive,
-    number=number,
-    split_table_number=split_table_number,
-    bank=no_bank,
-    over=over,
-    write=write,
     framing=framing(encode_view, encode_views),
 )

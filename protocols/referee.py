@@ -355,19 +355,9 @@ class Conversation:
         self.owed = 0  # tables at which the referee owes a question or the end
 
     @property
-    def rest(self) -> bytes:
-        """Return the beginning of a line whose end has not arrived yet."""
-        return self._rest
-
-    @property
     def is_waiting(self) -> bool:
         """Return whether the process must write something now."""
         return self.owed > 0 or not self.greeted
-
-    @property
-    def waiting(self) -> list[int]:
-        """Return the numbers of the tables at which the referee owes a question or the end."""
-        return [number for number, table in self._tables.items() if table.state is REFEREE]
 
     def start(self) -> bytes:
         """Return the first line to the process."""

@@ -203,36 +203,6 @@ class Framing(Interface):
         ...
 
 
-class Protocol(NamedTuple):
-    """A protocol as a set of pure functions: `encode` writes a view as bytes, `receive` parses the bytes of one answer."""
-
-    name: str
-    persistent: bool  # whether one process can answer many questions
-    ask: Callable[[View], list[bytes]]  # the question: its arguments, or all its lines as one piece
-    encode: Callable[[View], bytes]  # a question as text
-    receive: Callable[[Grammar, bytes], Answer]
-    number: Callable[[int, bytes], bytes]  # adds the table's number to a question
-    # Returns the table number of an answer (0 if there is none) and the rest of it.
-    split_table_number: Callable[[bytes], tuple[int, bytes]]
-    bank: Callable[[int, bytes], bytes]  # adds the milliseconds left in the bot's time bank to a question
-    over: Callable[[int], bytes]  # the line that reports the end of a table; the bot does not answer it
-    write: Callable[[Grammar, Move], bytes]  # an answer as a bot writes it
-    framing: Callable[..., Framing]  # takes `until` of the game's grammar, or nothing
-    # Whether each question and each answer is one line and depends on no earlier one. Then a single question is sent
-    # without the framing, which is faster.
-    one_line: bool = True
-    lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
-    note: Callable[[bytes], str] | None = None  # returns the note beside the move of an answer; "" if there is none
-    # Adds the reason of the refusal to a question that is asked again; None: no question can be asked again.
-    refused: Callable[[str, bytes], bytes] | None = None
-    repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
-    ends_with_output: bool = False  # whether the end of the output completes an answer without a line end
-    # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.
-    one_question: str = "one line"
-    one_answer: str = "one line"
-    unended: str = 'end each answer with a newline, "\\n", and flush it'
-
-
 class _SpellingCache(dict[object, str]):
     """A cache of the text of each value: the same few values are written some hundred thousand times a second."""
 
@@ -458,3 +428,32 @@ def without_line_end(line: bytes) -> bytes:
 def write(grammar: Grammar, move: Move) -> bytes:
     """Return an answer as a bot writes it: the move on a line."""
     return grammar.spell(move).encode() + b"\n"
+
+
+class Protocol(NamedTuple):
+    """A protocol as a set of pure functions: `encode` writes a view as bytes, `receive` parses the bytes of one answer."""
+
+    name: str
+    persistent: bool  # whether one process can answer many questions
+    encode: Callable[[View], bytes]  # a question as text
+    receive: Callable[[Grammar, bytes], Answer]
+    framing: Callable[..., Framing]  # takes `until` of the game's grammar, or nothing
+    number: Callable[[int, bytes], bytes] = number  # adds the table's number to a question
+    # Returns the table number of an answer (0 if there is none) and the rest of it.
+    split_table_number: Callable[[bytes], tuple[int, bytes]] = split_table_number
+    bank: Callable[[int, bytes], bytes] = no_bank  # adds the milliseconds left in the bot's time bank to a question
+    over: Callable[[int], bytes] = over  # the line that reports the end of a table; the bot does not answer it
+    write: Callable[[Grammar, Move], bytes] = write  # an answer as a bot writes it
+    # Whether each question and each answer is one line and depends on no earlier one. Then a single question is sent
+    # without the framing, which is faster.
+    one_line: bool = True
+    lifetimes: tuple[str, ...] = ("fixture", "table")  # how long a process can live; the first is the default
+    note: Callable[[bytes], str] | None = None  # returns the note beside the move of an answer; "" if there is none
+    # Adds the reason of the refusal to a question that is asked again; None: no question can be asked again.
+    refused: Callable[[str, bytes], bytes] | None = None
+    repeats: bool = False  # whether a new process is sent the earlier questions and answers of the table again
+    ends_with_output: bool = False  # whether the end of the output completes an answer without a line end
+    # For the messages of `check`: what a bot reads and prints for a question, and the cure if its answer does not end.
+    one_question: str = "one line"
+    one_answer: str = "one line"
+    unended: str = 'end each answer with a newline, "\\n", and flush it'

@@ -13,8 +13,7 @@ from host.base.value_types import OWN_CODE, Flag, InvalidValue, Text, ValueType,
 from host.games import GAMES
 from host.games.engine import Game
 from host.sandbox.limits import BANK_KEYS, BANK_SCOPES, BYTES, NO_BANK, SECONDS, Bank, Limits, seconds, size
-from protocols import PROTOCOLS
-from protocols.argv import ask_raw
+from protocols import PROTOCOLS, argv
 from protocols.wire import MAX_ANSWER_BYTES, View
 
 MANIFEST = "bot.toml"
@@ -320,8 +319,8 @@ class BotSpec:
     limits: RequestedLimits = RequestedLimits()
 
     def ask(self, view: View) -> list[bytes]:
-        """Return a question: its arguments, or all its lines as one piece."""
-        return ask_raw(view) if self.raw_arguments else PROTOCOLS[self.protocol].ask(view)
+        """Return the arguments of a question over argv."""
+        return argv.ask_raw(view) if self.raw_arguments else argv.ask(view)
 
     @property
     def state_is_folder(self) -> bool:

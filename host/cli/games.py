@@ -139,7 +139,7 @@ def game_json(game: Game) -> dict[str, Any]:
         "presets": list(game.presets),
         "fields": list(game.view._fields),
         "answers": game.grammar.expected,
-        "examples": [PROTOCOLS["lines"].ask(view)[0].decode().rstrip() for view in game.examples],
+        "examples": [PROTOCOLS["lines"].encode(view).decode().rstrip() for view in game.examples],
         "samples": sorted(samples(game.name)),
-        "json_example": PROTOCOLS["json"].ask(game.examples[0])[0].decode().rstrip(),
+        "json_example": PROTOCOLS["json"].encode(game.examples[0]).decode().rstrip(),
     }

@@ -198,7 +198,7 @@ def question_of(submission: Submission) -> tuple[str, ...]:
     game = submission.plays
     if game is None or protocol_of(submission) != "argv":
         return ()
-    return tuple(word.decode() for word in replace(submission.spec, protocol="argv").ask(game.examples[0]))
+    return tuple(word.decode() for word in submission.spec.ask(game.examples[0]))
 
 
 def steps_of(submission: Submission) -> list[Step]:

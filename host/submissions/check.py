@@ -251,7 +251,7 @@ def _illegal(game: Game, rules: Any, course: ConformanceResult) -> Iterator[Find
         if isinstance(asked.answer, Move) and not game.allows(rules, asked.question.view, asked.answer)
     ]
     if illegal and isinstance(move := illegal[0].answer, Move):
-        question = PROTOCOLS["lines"].ask(illegal[0].question.view)[0].decode().strip()
+        question = PROTOCOLS["lines"].encode(illegal[0].question.view).decode().strip()
         code = game.illegal_codes.get(move.verb, "B026")
         words = f"{len(illegal)} of {len(course.samples)} moves; the rules define the penalty    note {code}"
         yield Finding("!", "illegal", words, f"{move} to  {question}")

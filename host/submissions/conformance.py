@@ -43,7 +43,7 @@ from host.submissions.diagnosis import (
     wrong_protocol,
 )
 from host.submissions.languages import LANGUAGES
-from protocols import PROTOCOLS
+from protocols import PROTOCOLS, argv
 from protocols.wire import Answer, Fault, FaultKind, Move, View, read_text
 
 MAX_QUESTIONS = 40
@@ -321,8 +321,8 @@ class TestBench(NamedTuple):
         other = OTHER_PROTOCOL.get(self.bot.spec.protocol, "")
         if not other:
             return ""
-        words = PROTOCOLS["argv"].ask(self.game.examples[0])
-        typed = PROTOCOLS["lines"].ask(self.game.examples[0])[0]
+        words = argv.ask(self.game.examples[0])
+        typed = PROTOCOLS["lines"].encode(self.game.examples[0])
         asked, unasked = ((words, typed), (words, b"")) if other == "lines" else ((words, b""), ((), b""))
         lines = [await self._first_line(*each) for each in (asked, unasked)]
         moves = [isinstance(PROTOCOLS[other].receive(self.game.grammar, line), Move) for line in lines]

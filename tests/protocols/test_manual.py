@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from host.bots.values import Question
 from host.games import GAMES
-from protocols import PROTOCOLS
+from protocols import PROTOCOLS, argv
 from protocols.wire import MAX_LINE_BYTES, FaultKind, Move, read_move
 
 MANUAL = (Path(__file__).parents[2] / "protocols" / "README.md").read_text()
@@ -46,10 +46,10 @@ def test_an_adapters_report_is_told_from_a_move(name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_question_is_a_question_line(name: str) -> None:
     for view in GAMES[name].examples:
-        (line,) = PROTOCOLS["lines"].ask(view)
+        line = PROTOCOLS["lines"].encode(view)
         assert PATTERNS["question line"].fullmatch(line.decode()), line
         assert len(line) <= MAX_LINE_BYTES + 1
-        assert all(PATTERNS["field"].fullmatch(word.decode()) for word in PROTOCOLS["argv"].ask(view))
+        assert all(PATTERNS["field"].fullmatch(word.decode()) for word in argv.ask(view))
 
 
 def test_every_fault_stands_in_the_manual() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from host.games.engine import Request
-from protocols.argv import PROTOCOL
+from protocols import argv
 from protocols.wire import Fault, FaultKind
 
 Line = dict[str, Any]
@@ -31,7 +31,7 @@ def fault(name: str) -> Fault:
 def words(request: Request | None) -> list[str]:
     """Return the arguments of the argv protocol for an open question."""
     assert request is not None, "the table is over, the recording goes on"
-    return [word.decode() for word in PROTOCOL.ask(request.view)]
+    return [word.decode() for word in argv.ask(request.view)]
 
 
 def stem(path: Path) -> str:

@@ -15,7 +15,7 @@ from host.play.table_plans import independent
 from host.results.standings import standings
 from host.stages.pairing import match_winner, padded, round_robin, set_winner, ties
 from host.stages.round_robin import RoundRobin
-from protocols.argv import PROTOCOL
+from protocols import argv
 from protocols.wire import Answer, Move
 from recordings import Check, Line, by_fields, fault, same, words
 
@@ -43,7 +43,7 @@ def thread_answer(call: Line) -> Answer:
     """Return the answer of a recorded call, parsed by our host."""
     if "fault" in call:
         return fault(call["fault"])
-    return PROTOCOL.receive(GAME.grammar, call["answer"].encode())
+    return argv.receive(GAME.grammar, call["answer"].encode())
 
 
 def controller_answer(call: Line) -> Answer:
@@ -78,7 +78,7 @@ def asked_as_recorded(table: Table, here: str, call: Line, shown: slice) -> None
     asked = words(table.request)
     same(here + "who is asked", table.request.seat + 1, call["player"])
     same(here + "what it is shown", table.request.view[shown], tuple(view(call))[shown])
-    same(here + "argv", asked[shown], [word.decode() for word in PROTOCOL.ask(view(call))][shown])
+    same(here + "argv", asked[shown], [word.decode() for word in argv.ask(view(call))][shown])
 
 
 def ended_as_recorded(watched: Watched, line: Line) -> None:

@@ -33,7 +33,7 @@ from host.report.export import write_events, write_playlog
 from host.report.html_file import report_of
 from host.report.offers import Quota
 from host.rules.catalogue import load_game
-from protocols import PROTOCOLS
+from protocols import argv
 from protocols.wire import Move
 from tests.browser import browser, complaints, games, missing
 from tests.browser.games import EVIL
@@ -1112,7 +1112,7 @@ def exported(game: Game, seed: int = 1) -> str:
     while table.request is not None:
         for request in table.open:
             asked += 1
-            question = PROTOCOLS["argv"].ask(request.view)
+            question = argv.ask(request.view)
             answer = luck.choice((Move("LOW"), Move("HIGH")) if name == "hearts" else (Move("LOWEST"), Move("HIGHEST")))
             lines.append({"ev": "ask", "n": asked, "seat": request.seat, "q": b" ".join(question).decode()})
             lines.append({"ev": "answer", "n": asked, "seat": request.seat, "a": game.grammar.spell(answer)})

@@ -14,7 +14,7 @@ from host.bots.values import Batch, Question
 from host.games import GAMES
 from host.submissions.languages import LANGUAGES, language_of
 from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
-from protocols import PROTOCOLS
+from protocols import argv
 from protocols.wire import Answer, read_move, spell
 
 GAME_BY_TURNS = dict(zip(LANGUAGES, cycle(product(GAMES, reversed(STARTER_PROTOCOLS))), strict=False))
@@ -62,7 +62,7 @@ def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str,
 def test_a_first_bot_reads_every_field(game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bot.py").write_text(starter_files("mine", GAMES[game], "python", "argv")["bot.py"])
     for view in GAMES[game].examples:
-        words = [word.decode() for word in PROTOCOLS["argv"].ask(view)]
+        words = [word.decode() for word in argv.ask(view)]
         monkeypatch.setattr("sys.argv", ["bot.py", *words])
         read: dict[str, Any] = vars(runpy.run_path(str(tmp_path / "bot.py"))["Question"](words))
         assert tuple(read) == view._fields  # type: ignore[attr-defined]
