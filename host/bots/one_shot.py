@@ -73,10 +73,7 @@ class OneShot:
             self._stderr[question.table] = outcome.stderr
             if isinstance(outcome.answer, Fault):
                 return result._replace(failed=outcome)
-            result.answers.append(outcome.answer)
-            result.raws.append(outcome.raw)
-            result.walls.append(outcome.wall)
-            result.cpus.append(outcome.cpu)
+            result.add(outcome)
         return result
 
     def answered(self) -> BatchResult:

@@ -138,7 +138,8 @@ class Waits:
         """Measure from now on. `delay` is an earlier delay of the host in seconds, which the bot is not charged for."""
         self.are_measured, self.waited, self._delay = True, 0.0, delay
         self._computed_before = self._computed()
-        self._of_process().start_counting()
+        if process := self._of_process():
+            process.start_counting()
 
     def begin_with_process(self) -> None:
         """Measure from the start of the process, which has not started yet."""
@@ -150,7 +151,8 @@ class Waits:
         The kernel counts a wait only when it is over. A wait that is not over may be as long as the thread has been ready to
         run.
         """
-        threads, computed = self._of_process().since(), self._computed() - self._computed_before
+        process, computed = self._of_process(), self._computed() - self._computed_before
+        threads = process.since() if process else []
         self.waited = max((thread.waited for thread in threads), default=0.0)
         unknown = [each._replace(waited=min(each.waited + each.ready, wall - each.ran)) for each in threads]
         return Charged(self._charged(threads, wall, computed), self._charged(unknown, wall, computed))
@@ -173,11 +175,11 @@ class Waits:
             self._process.close()
             self._process = None
 
-    def _of_process(self) -> RunQueueWaits:
-        """Return the counters of the process that answers; if there is none yet, counters that are always 0."""
+    def _of_process(self) -> RunQueueWaits | None:
+        """Return the counters of the process that answers; None if there is none yet."""
         if self._process is None and (number := answering(self._sandbox)):
             self._process = RunQueueWaits(number)
-        return self._process or RunQueueWaits(0)
+        return self._process
 
 
 @cache

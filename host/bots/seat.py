@@ -16,12 +16,13 @@ from host.bots.bot_process import Allows, BotContext, BotProcess, PolledProcess,
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall, ModelUnreachable
 from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, SPIN
+from host.bots.function_process import FunctionProcess, Returned
 from host.bots.host_failures import Recovery
 from host.bots.monitor import Monitor, MonitoredSandbox
 from host.bots.notes import Notes
 from host.bots.one_shot import OneShot
 from host.bots.persistent import PersistentProcess
-from host.bots.stderr_log import Asked, StderrLog
+from host.bots.stderr_log import QuestionPlace, StderrLog
 from host.bots.values import (
     BENCHING,
     RAW_BYTES,
@@ -108,7 +109,7 @@ class Seat:
         ]
 
     @property
-    def stderr(self) -> list[tuple[Asked, bytes]]:
+    def stderr(self) -> list[tuple[QuestionPlace, bytes]]:
         """Return the stored pieces of the bot's standard error, each with its table, the earliest first."""
         return self._process.stderr_log.tails
 
@@ -416,35 +417,18 @@ class _Stored(NamedTuple):
     """The standard error and the usage at the start of a fixture. If the fixture is continued, it has the stored usage."""
 
     stderr_log: StderrLog
-    totals: ProcessTotals
+    totals: ProcessTotals = ProcessTotals()
 
 
-class _LostProcess:
-    """A bot for which no sandbox could be created. `finish` raises the failure, which the seat counts as a crash."""
+def _lost_process(failure: HostFailure, previous: _Earlier) -> BotProcess:
+    """Return a process for a bot without a sandbox. `finish` raises the failure, which the seat counts as a crash."""
 
-    quick, is_timed = None, False
+    async def fail(_questions: Sequence[HasQuestion]) -> Sequence[Returned]:
+        raise failure
 
-    def __init__(self, failure: HostFailure, previous: _Earlier) -> None:
-        self._failure = failure
-        self.stderr_log, self.totals = previous.stderr_log, previous.totals
-
-    def send(self, _batch: Batch) -> None:
-        """Do nothing."""
-
-    async def finish(self) -> BatchResult:
-        """Raise the failure."""
-        raise self._failure
-
-    def answered(self) -> BatchResult:
-        """Return an empty result."""
-        return BatchResult.empty()
-
-    def stderr_tail(self, _table: int) -> bytes:
-        """Return b""."""
-        return b""
-
-    async def shut_down(self, _patience: float) -> None:
-        """Do nothing."""
+    process = FunctionProcess(fail)
+    process.stderr_log, process.totals = previous.stderr_log, previous.totals
+    return process
 
 
 @contextlib.asynccontextmanager
@@ -485,7 +469,7 @@ async def open_seat(
 
         async def process_in(sandbox: Sandbox | HostFailure, previous: _Earlier) -> BotProcess:
             if isinstance(sandbox, HostFailure):
-                return _LostProcess(sandbox, previous)
+                return _lost_process(sandbox, previous)
             charged = recovery is not None and recovery.failures.are_charged_to(bot.name)
             clock = partial(new_clock, charged=charged, bank=bank, allowance=allowance)
             block = open_process(bot, game, sandbox, seed, monitor, new_clock=clock, previous=previous, allows=allows)
@@ -537,6 +521,7 @@ async def open_process(
     `previous` is the bot's last process in the same fixture, which must have ended. The new process continues its usage and
     its standard error.
     """
+    previous = previous or _Stored(StderrLog(complete=monitor.logs))
     sandbox.keeper.warm = len(bot.warm) if sandbox.warms else 0
     with monitor.watching(sandbox, bot.limits.memory) as monitored, contextlib.ExitStack() as calls:
         clock = new_clock(bot.limits, monitored)
@@ -550,8 +535,8 @@ async def open_process(
             monitored=monitored,
             clock=clock,
             stderr_reader=monitor.stderr_reader,
-            stderr_log=StderrLog(complete=monitor.logs) if previous is None else previous.stderr_log,
-            used=ProcessTotals() if previous is None else previous.totals,
+            stderr_log=previous.stderr_log,
+            used=previous.totals,
             allows=allows,
         )
         process = process_of(context)

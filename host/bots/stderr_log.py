@@ -3,11 +3,11 @@
 import os
 import select
 from collections import deque
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import trio
 
-from host.bots.values import RAW_BYTES
+from host.bots.values import RAW_BYTES, HasQuestion
 from host.sandbox.keeper import with_gap
 
 MAX_STDERR_BYTES = 64 << 10  # bytes stored for each bot and fixture
@@ -15,20 +15,11 @@ MAX_COMPLETE_BYTES = 16 << 20  # likewise, if all is to be stored by question
 CHUNK, LARGEST_PIPE = 1 << 16, 1 << 20
 
 
-class Asked(NamedTuple):
+class QuestionPlace(NamedTuple):
     """The place of a question: its table, and its number at that table."""
 
     table: int
     number: int
-
-
-class HasPlace(Protocol):
-    """The attributes of a question that the log uses. Both a question and an open table have them."""
-
-    @property
-    def table(self) -> int: ...
-    @property
-    def number(self) -> int: ...
 
 
 class StderrLog:
@@ -38,17 +29,17 @@ class StderrLog:
     """
 
     def __init__(self, *, complete: bool = False) -> None:
-        self.question: HasPlace = Asked(1, 1)  # the last question to the bot
+        self.question: HasQuestion | QuestionPlace = QuestionPlace(1, 1)  # the last question to the bot
         self.complete = complete
         self._most = MAX_COMPLETE_BYTES if complete else MAX_STDERR_BYTES
-        self._pieces = deque[tuple[Asked, bytes]]()
+        self._pieces = deque[tuple[QuestionPlace, bytes]]()
         self._size = 0
 
     def append(self, piece: bytes) -> None:
         """Append bytes that the bot wrote after its last question, or that were unread when it was asked that question."""
         if not piece:
             return
-        place = Asked(self.question.table, self.question.number if self.complete else 0)
+        place = QuestionPlace(self.question.table, self.question.number if self.complete else 0)
         if self._pieces and self._pieces[-1][0] == place:
             before = self._pieces.pop()[1]
             self._size -= len(before)
@@ -60,7 +51,7 @@ class StderrLog:
             self._size -= len(self._pieces.popleft()[1])
 
     @property
-    def tails(self) -> list[tuple[Asked, bytes]]:
+    def tails(self) -> list[tuple[QuestionPlace, bytes]]:
         """Return the stored pieces, the earliest first, each with its place.
 
         If the log is not `complete`, the number of the question in each place is 0.
@@ -81,12 +72,12 @@ class _Ends:
     """
 
     def __init__(self) -> None:
-        self._place: Asked | None = None
+        self._place: QuestionPlace | None = None
         self._size = 0  # bytes since the question
         self._first, self._last = bytearray(), bytearray()
 
-    def append(self, piece: bytes, question: HasPlace) -> None:
-        place = Asked(question.table, question.number)
+    def append(self, piece: bytes, question: HasQuestion | QuestionPlace) -> None:
+        place = QuestionPlace(question.table, question.number)
         if place != self._place:
             self._place, self._size = place, 0
             self._first.clear()
@@ -145,12 +136,13 @@ class StderrPipe:
         self._reader = reader
         reader.add(self._descriptor, self)
 
-    def ask(self, question: HasPlace) -> None:
+    def ask(self, question: HasQuestion) -> None:
         """Attribute the bytes that are written from now on to a question."""
         if self.log.complete:
             self.tail()  # what is unread was written before it
-            question = Asked(question.table, question.number)  # the number of an open table changes with the answer
-        self.log.question = question
+            self.log.question = QuestionPlace(question.table, question.number)  # that of an open table changes
+        else:
+            self.log.question = question
 
     def tail(self) -> bytes:
         """Read what has been written so far, at most as much as a pipe can hold. Return its start and its end."""

@@ -133,10 +133,7 @@ class StoringSeat(Seat):
             outcome = Outcome(stored.fault or self._read(stored.outcome[0]), *stored.outcome)
             if stored.fault is not None:
                 return result._replace(failed=outcome)
-            result.answers.append(outcome.answer)
-            result.raws.append(outcome.raw)
-            result.walls.append(outcome.wall)
-            result.cpus.append(outcome.cpu)
+            result.add(outcome)
         return result if result.answers else None
 
     def _read(self, raw: bytes) -> Answer:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, Protocol
 from msgspec import Meta
 
 from host.bots.stall_sampler import Stalls
-from protocols.wire import Answer, Fault, FaultKind, Move, View
+from protocols.wire import Answer, Asked, Fault, FaultKind, Move, View
 
 RAW_BYTES = 2048
 """Bytes stored of each question and each answer, and of the start and of the end of each standard error."""
@@ -36,15 +36,11 @@ class Question(NamedTuple):
     limit: float | None = None
 
 
-class HasQuestion(Protocol):
+class HasQuestion(Asked, Protocol):
     """The attributes of a question that a seat uses. Both `Question` and an open table have them."""
 
     @property
-    def table(self) -> int: ...
-    @property
     def number(self) -> int: ...
-    @property
-    def view(self) -> View: ...
     @property
     def limit(self) -> float | None: ...
 
@@ -107,6 +103,13 @@ class BatchResult(NamedTuple):
     def empty(cls) -> "BatchResult":
         """Return an empty result."""
         return cls([], [], [], [])
+
+    def add(self, outcome: Outcome) -> None:
+        """Add the answer to the next question, whose processor time is known."""
+        self.answers.append(outcome.answer)
+        self.raws.append(outcome.raw)
+        self.walls.append(outcome.wall)
+        self.cpus.append(outcome.cpu)
 
 
 class ProcessTotals(NamedTuple):

@@ -23,7 +23,7 @@ from host.bots.monitor import Monitor, running_monitor
 from host.bots.one_shot import question_too_long
 from host.bots.seat import Seat, open_seat
 from host.bots.state_file import BotSandbox, bot_sandbox
-from host.bots.stderr_log import Asked
+from host.bots.stderr_log import QuestionPlace
 from host.bots.values import Batch, Evidence, Question, Usage
 from host.games.engine import Game, Table
 from host.games.luck import Luck
@@ -209,7 +209,7 @@ class ConformanceResult(NamedTuple):
     fatal: frozenset[FaultKind] = frozenset()
     usage: Usage | None = None
     stderr: bytes = b""
-    logs: tuple[tuple[Asked, bytes], ...] = ()  # all that the bot wrote to standard error, by question
+    logs: tuple[tuple[QuestionPlace, bytes], ...] = ()  # all that the bot wrote to standard error, by question
     problems: tuple[Problem, ...] = ()
     faults: tuple[Evidence, ...] = ()  # that the problems explain, in their order
     growth: float = 0.0  # bytes of memory a question

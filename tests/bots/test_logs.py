@@ -9,7 +9,7 @@ from host.base.errors import Problem, UserError
 from host.base.paths import MAX_FILE_NAME_CHARS, file_name
 from host.base.safe_text import escape_control_chars
 from host.bots.stderr_log import MAX_STDERR_BYTES as OF_A_FIXTURE
-from host.bots.stderr_log import Asked, StderrLog
+from host.bots.stderr_log import QuestionPlace, StderrLog
 from host.play.records import Record
 from host.results.bot_logs import MAX_LOG_BYTES, Logs, TableLogs
 
@@ -37,15 +37,15 @@ def warned() -> list[str]:
 def test_the_end_of_what_a_bot_says_is_kept_with_its_tables() -> None:
     log = StderrLog()
     for table in (1, 1, 2):
-        log.question = Asked(table, 1)
+        log.question = QuestionPlace(table, 1)
         log.append(b"%d " % table)
     log.append(b"")
-    assert log.tails == [(Asked(1, 0), b"1 1 "), (Asked(2, 0), b"2 ")]
-    log.question = Asked(4, 1)
+    assert log.tails == [(QuestionPlace(1, 0), b"1 1 "), (QuestionPlace(2, 0), b"2 ")]
+    log.question = QuestionPlace(4, 1)
     log.append(b"x" * OF_A_FIXTURE)
-    assert log.tails == [(Asked(4, 0), b"x" * OF_A_FIXTURE)]
+    assert log.tails == [(QuestionPlace(4, 0), b"x" * OF_A_FIXTURE)]
     for table in range(5, 105):
-        log.question = Asked(table, 1)
+        log.question = QuestionPlace(table, 1)
         log.append(b"y" * 10_000)
     assert sum(len(piece) for _, piece in log.tails) <= OF_A_FIXTURE
 
