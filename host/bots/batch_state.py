@@ -14,7 +14,7 @@ MAX_REMEMBERED_ANSWERS = 1000  # each at most 4 KiB
 TABLE_NUMBER_BYTES = 16  # added to the limit of an answer for the table number
 
 
-class State(StrEnum):
+class OutputState(StrEnum):
     """States of a process: whether it must write output now."""
 
     IDLE = "idle"  # no question is open: the process must not write
@@ -22,7 +22,7 @@ class State(StrEnum):
     FAILED = "failed"  # the process violated the protocol or ended: its output no longer counts
 
 
-IDLE, WAITING, FAILED = State  # as globals: each attribute of an Enum costs 0.15 µs
+IDLE, WAITING, FAILED = OutputState  # as globals: each attribute of an Enum costs 0.15 µs
 
 
 class Input(StrEnum):
@@ -39,7 +39,7 @@ class Input(StrEnum):
     END = "end"  # the end of the output
 
 
-class Violation(NamedTuple):
+class OutputFault(NamedTuple):
     """A violation of the protocol, or the end of the process. It counts against the first question without an answer.
 
     `fault` is used unless the end of the process shows a graver one (host/bots/blame.py).
@@ -49,14 +49,14 @@ class Violation(NamedTuple):
     raw: bytes
 
 
-BatchEvents = tuple[Sequence[Answer], Sequence[bytes], Violation | None]
-"""The meaning of one piece of output: answers to the next open questions in order, their raw bytes, a violation or None."""
+BatchEvents = tuple[Sequence[Answer], Sequence[bytes], OutputFault | None]
+"""The meaning of one piece of output: answers to the next open questions in order, their raw bytes, a fault or None."""
 
 EARLY, EXTRA, FLOOD = Fault(FaultKind.EARLY), Fault(FaultKind.EXTRA), Fault(FaultKind.FLOOD)
 UNREADABLE, WRONG_TABLE = Fault(FaultKind.UNREADABLE), Fault(FaultKind.UNREADABLE, "table")
 NO_ANSWER = Fault(FaultKind.EXIT)
 
-TRANSITIONS: Mapping[tuple[State, Input], tuple[State, Fault | None]] = {
+TRANSITIONS: Mapping[tuple[OutputState, Input], tuple[OutputState, Fault | None]] = {
     (IDLE, Input.UNASKED): (FAILED, EARLY),
     (IDLE, Input.END): (IDLE, None),  # a fault only if another question is asked
     (WAITING, Input.PART): (WAITING, None),
@@ -202,12 +202,12 @@ class BatchState:
         too_long = len(self.rest) > self._reader.max_bytes
         return answers, raws, self._step(Input.TOO_LONG if too_long else Input.PART, self.rest)
 
-    def _step(self, what: Input, raw: bytes, fault: Answer | None = None) -> Violation | None:
-        """Go to the next state; return the violation if the input is one. `fault` replaces the fault in TRANSITIONS."""
+    def _step(self, what: Input, raw: bytes, fault: Answer | None = None) -> OutputFault | None:
+        """Go to the next state; return the fault of the output, or None. `fault` replaces the fault in TRANSITIONS."""
         self.state, usual = TRANSITIONS[self.state, what]
         if usual is None:
             return None
-        return Violation(fault if isinstance(fault, Fault) else usual, raw)
+        return OutputFault(fault if isinstance(fault, Fault) else usual, raw)
 
 
 class TableIds:

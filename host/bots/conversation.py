@@ -56,25 +56,25 @@ class SpinPolicy:
     """
 
     def __init__(self) -> None:
-        self.pause = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
+        self.polls_left = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
 
     def seconds(self) -> float:
-        """Return the seconds to poll without sleeping: 0 during a pause. Each call shortens the pause by one poll."""
-        if not self.pause:
+        """Return the seconds to poll without sleeping: 0 until the next attempt, which each call brings nearer by one poll."""
+        if not self.polls_left:
             return SPIN_S
-        self.pause -= 1
+        self.polls_left -= 1
         return 0.0
 
     def failed(self) -> None:
         """Record that no answer came while polling without sleeping."""
-        self.pause = POLLS_WITHOUT_SPIN if len(os.sched_getaffinity(0)) > 1 else POLLS_ON_ONE_CORE
+        self.polls_left = POLLS_WITHOUT_SPIN if len(os.sched_getaffinity(0)) > 1 else POLLS_ON_ONE_CORE
 
 
 SPIN = SpinPolicy()
 """The policy of this worker: all its bots have the same cores."""
 
 
-class State(StrEnum):
+class ProcessState(StrEnum):
     """States of a process. The head of this module describes them."""
 
     NEW = "new"
@@ -94,14 +94,14 @@ class Event(StrEnum):
     CLOSE = "close"
 
 
-TRANSITIONS: Mapping[tuple[State, Event], State] = {
-    (State.NEW, Event.START): State.IDLE,
-    (State.IDLE, Event.ASK): State.ASKED,
-    (State.ASKED, Event.SILENCE): State.SLOW,
-    (State.SLOW, Event.SILENCE): State.SLOW,  # one of several answers is there, and the next one is not
-    (State.ASKED, Event.SETTLE): State.IDLE,
-    (State.SLOW, Event.SETTLE): State.IDLE,
-    **{(state, Event.CLOSE): State.CLOSED for state in State},
+TRANSITIONS: Mapping[tuple[ProcessState, Event], ProcessState] = {
+    (ProcessState.NEW, Event.START): ProcessState.IDLE,
+    (ProcessState.IDLE, Event.ASK): ProcessState.ASKED,
+    (ProcessState.ASKED, Event.SILENCE): ProcessState.SLOW,
+    (ProcessState.SLOW, Event.SILENCE): ProcessState.SLOW,  # one of several answers is there, and the next one is not
+    (ProcessState.ASKED, Event.SETTLE): ProcessState.IDLE,
+    (ProcessState.SLOW, Event.SETTLE): ProcessState.IDLE,
+    **{(state, Event.CLOSE): ProcessState.CLOSED for state in ProcessState},
 }
 """The next state for each state and event. An event that is missing for a state is an error of croupier."""
 
@@ -129,7 +129,7 @@ class AskedProcess:
         for own in (self._input, self.output, stderr):
             os.set_blocking(own, False)
         self._inherited: Sequence[int] = (reads, writes, complains)  # the process's ends of the pipes
-        self.state = State.NEW
+        self.state = ProcessState.NEW
         self.stderr = StderrPipe(log, stderr)
         self.unsent = b""  # what did not fit into the pipe yet
         self._monitored, self._clock, self._one_question = monitored, clock, one_question
@@ -146,7 +146,7 @@ class AskedProcess:
     @property
     def is_open(self) -> bool:
         """Return whether the process can be asked, or told to exit."""
-        return self.state is not State.CLOSED
+        return self.state is not ProcessState.CLOSED
 
     def enlarge_pipes(self, size: int) -> None:
         """Set the size of the input and the output pipe in bytes, if the user's limit for the memory of pipes allows it."""
@@ -184,7 +184,7 @@ class AskedProcess:
     def expect_answer(self) -> None:
         """Record that the process has a question, so that it must not be frozen."""
         self._step(Event.ASK)
-        self._monitored.turn.thaw()
+        self._monitored.turn.resume()
 
     def exchange(self, line: bytes) -> bytes | None:
         """Write one question; return the output that comes within QUICK_ANSWER_MS, or None. The state does not change."""
@@ -195,8 +195,8 @@ class AskedProcess:
         if written < len(line):
             self._write(line[written:])
             return None
-        if SPIN.pause:
-            SPIN.pause -= 1
+        if SPIN.polls_left:
+            SPIN.polls_left -= 1
         elif self._spin():
             return os.read(self.output, CHUNK)
         return os.read(self.output, CHUNK) if self.poll(QUICK_ANSWER_MS) else None
@@ -282,7 +282,7 @@ class AskedProcess:
 
     async def kill(self, patience: float) -> Ended:
         """Kill the process and all its descendants; return how it ended. Give it `patience` seconds to exit by itself first."""
-        self._monitored.turn.thaw()  # a dead process must not be frozen as an idle one
+        self._monitored.turn.resume()  # a dead process must not be frozen as an idle one
         return await self._monitored.sandbox.keeper.kill_all(patience)
 
     def close_input(self) -> None:

@@ -11,10 +11,10 @@ import trio
 
 from host.sandbox.keeper import Keeper
 
-OFF_TURN = 0.001  # seconds of another bot's answer until a bot is stopped if it has computed without a question
-LONG_OFF_TURN = 0.005  # seconds until it is stopped even if it has not, as far as measured
-LOOKS = (OFF_TURN, LONG_OFF_TURN)
-PONDERING = 0.0001  # seconds of processor time without a question; a bot that uses more computes without a question
+OFF_TURN_S = 0.001  # seconds of another bot's answer until a bot is paused if it has computed without a question
+LONG_OFF_TURN_S = 0.005  # seconds until it is paused even if it has not, as far as measured
+LOOKS_S = (OFF_TURN_S, LONG_OFF_TURN_S)
+PONDERING_S = 0.0001  # seconds of processor time without a question; a bot that uses more computes without a question
 MONOTONIC, FLAGS = 1, os.O_NONBLOCK | os.O_CLOEXEC  # of timerfd_create(2)
 TIMER = struct.Struct("4q")
 """An itimerspec: the interval and the time until the timer expires, both in seconds and nanoseconds."""
@@ -23,24 +23,24 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Freezer:
-    """Stops idle bots of this worker. While no answer is slow, nothing is stopped, so fast exchanges cost nothing.
+    """Pauses idle bots of this worker. While no answer is slow, nothing is paused, so fast exchanges cost nothing.
 
-    To stop and resume a bot costs 200 µs. To measure that it does not compute costs 2 µs. So a bot that has not computed
-    without a question, as far as that can be measured, is stopped only if another bot thinks for a long time. To wake up
+    To pause and resume a bot costs 200 µs. To measure that it does not compute costs 2 µs. So a bot that has not computed
+    without a question, as far as that can be measured, is paused only if another bot thinks for a long time. To wake up
     while a bot thinks costs more than 20 µs, so there are only two looks during an answer. The first look begins to measure
-    an idle bot, the second one stops it. If the bot gets its next question between the two looks, `thaw` finds out whether
+    an idle bot, the second one pauses it. If the bot gets its next question between the two looks, `resume` finds out whether
     it has computed.
     """
 
     def __init__(self) -> None:
-        self.idle: set[FreezeState] = set()  # the bots that are alive, not stopped, and have no question
+        self.idle: set[FreezeState] = set()  # the bots that are alive, not paused, and have no question
         self.slow = 0  # number of slow answers that are due while other tasks run
         self.slow_since = 0.0  # time at which the first of their questions was asked
         self._timer = -1  # a timerfd, precise to microseconds; trio sleeps for whole milliseconds
         self._armed_for = math.inf  # the time at which the timer expires
 
     async def run(self) -> None:
-        """Stop idle bots while an answer is slow, until cancelled. Raise OSError if the kernel has no timers."""
+        """Pause idle bots while an answer is slow, until cancelled. Raise OSError if the kernel has no timers."""
         self._timer = _libc.timerfd_create(MONOTONIC, FLAGS)
         if self._timer < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
@@ -57,11 +57,11 @@ class Freezer:
             self._timer = -1
 
     def look(self, asked: float) -> None:
-        """Stop the idle bots that must be stopped now: the answer to a question asked at the time `asked` is slow."""
+        """Pause the idle bots that must be paused now: the answer to a question asked at the time `asked` is slow."""
         now = time.perf_counter()
         for turn in tuple(self.idle):
-            if (passed := now - max(turn.since, asked)) >= OFF_TURN and turn.must_stop(passed):
-                turn.stop()
+            if (passed := now - max(turn.since, asked)) >= OFF_TURN_S and turn.must_pause(passed):
+                turn.pause()
 
     def wake_soon(self) -> None:
         """Look at the idle bots while an answer is slow, and set the timer to the moment of the next look."""
@@ -81,41 +81,41 @@ class Freezer:
         until = math.inf
         for turn in self.idle:
             passed = now - max(turn.since, asked)
-            until = min(until, next((after - passed for after in LOOKS if after > passed), OFF_TURN))
+            until = min(until, next((after - passed for after in LOOKS_S if after > passed), OFF_TURN_S))
         return until
 
 
 class FreezeState:
-    """The turn of one bot: it begins with a question and ends with the answer. Without a turn, the bot may be stopped."""
+    """The turn of one bot: it begins with a question and ends with the answer. Without a turn, the bot may be paused."""
 
     def __init__(self, turns: Freezer, keeper: Keeper, computed: Callable[[], float] | None = None) -> None:
         self._turns, self._keeper, self._computed = turns, keeper, computed
         self.since = 0.0  # time since which the bot has had no question
-        self.is_stopped = False
+        self.is_paused = False
         self._slow = False
         self._ponders = False  # whether it has computed without a question
         self.used_before: float | None = None  # processor time when it was noticed that it had no question
-        # The number of stops, and the seconds of processor time that the bot used without a question before them.
+        # The number of pauses, and the seconds of processor time that the bot used without a question before them.
         self.pauses, self.cpu_off_turn = 0, 0.0
 
     @property
-    def must_thaw(self) -> bool:
-        """Return whether `thaw` must be called before the next question: the bot is stopped, or is being measured."""
-        return self.is_stopped or self.used_before is not None
+    def must_resume(self) -> bool:
+        """Return whether `resume` must be called before the next question: the bot is paused, or is being measured."""
+        return self.is_paused or self.used_before is not None
 
-    def thaw(self) -> None:
+    def resume(self) -> None:
         """Resume the bot: it has a question, or must exit normally."""
         self._turns.idle.discard(self)
-        if self.is_stopped:
-            self.is_stopped = False
-            self.cpu_off_turn += self._used()  # includes the time of the keeper, which has stopped the bot
+        if self.is_paused:
+            self.is_paused = False
+            self.cpu_off_turn += self._used()  # includes the time of the keeper, which has paused the bot
             self._keeper.resume()
-        elif self.used_before is not None and self._used() > PONDERING:
+        elif self.used_before is not None and self._used() > PONDERING_S:
             self._ponders = True
         self.used_before = None
 
     def mark_slow(self, asked: float) -> None:
-        """Record that the answer to a question asked at the time `asked` is slow. Other bots may have to be stopped."""
+        """Record that the answer to a question asked at the time `asked` is slow. Other bots may have to be paused."""
         if not self._slow:
             self._slow = True
             if not self._turns.slow:
@@ -140,18 +140,18 @@ class FreezeState:
         """Record that the bot is dead."""
         self.end()
         self._turns.idle.discard(self)
-        self.is_stopped = False
+        self.is_paused = False
 
-    def must_stop(self, passed: float) -> bool:
-        """Return whether the bot must be stopped.
+    def must_pause(self, passed: float) -> bool:
+        """Return whether the bot must be paused.
 
         For `passed` seconds, this bot has had no question and another bot has been asked one.
         """
         if self.used_before is None:
             self.count()
-        elif self._used() > PONDERING:
+        elif self._used() > PONDERING_S:
             self._ponders = True
-        return self._computed is None or self._ponders or passed >= LONG_OFF_TURN
+        return self._computed is None or self._ponders or passed >= LONG_OFF_TURN_S
 
     def _used(self) -> float:
         """Return the seconds of processor time that the bot has used without a question, as far as measured."""
@@ -164,9 +164,9 @@ class FreezeState:
         if self.used_before is None and self._computed is not None:
             self.used_before = self._computed()
 
-    def stop(self) -> None:
-        """Stop the bot."""
+    def pause(self) -> None:
+        """Pause the bot."""
         self._turns.idle.discard(self)
-        self.is_stopped = True
+        self.is_paused = True
         self.pauses += 1
         self._keeper.pause()

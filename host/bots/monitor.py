@@ -15,17 +15,16 @@ from host.bots.stall_sampler import StallSampler
 from host.bots.stderr_log import StderrReader
 from host.sandbox.cgroup import Cgroup
 from host.sandbox.launch import Sandbox
-from host.sandbox.process_tree import ProcessTree, descendant_numbers, read_proc
-from host.sandbox.process_tree import cpu_seconds as _computed
+from host.sandbox.process_tree import ProcessTree, cpu_seconds, descendant_numbers, read_proc
 from protocols.wire import FaultKind
 
-PERIOD = 0.02  # seconds between two checks
-LONGEST_PERIOD = 0.16  # likewise, of a sandbox that rests
-SOONEST = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
+PERIOD_S = 0.02  # seconds between two checks
+LONGEST_PERIOD_S = 0.16  # likewise, of a sandbox that rests
+SHORTEST_PERIOD_S = 0.002  # minimum seconds between two checks, for a bot that has little processor time left
 FOREVER = float("inf")
 MACHINE_CORES = os.cpu_count() or 1  # of the machine: no bot computes for more than this many times the wall clock time
 # Answers faster than this many seconds are not checked: no limit can be exceeded, and a check would cost more.
-INSTANT = 0.001
+INSTANT_S = 0.001
 DESCRIPTOR_SLOTS = re.compile(rb"\nFDSize:\s+(\d+)")
 RESIDENT = re.compile(rb"\n(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+) kB")
 OWN = re.compile(rb"\n(?:RssAnon|VmPTE):\s+(\d+) kB")
@@ -35,11 +34,11 @@ are counted: they are not pages of the process, but can take more memory than it
 of the file, so the patterns begin with "\\n": to search for "\\n" takes 5 µs, for "^" 24 µs."""
 PROPORTIONAL = re.compile(rb"\n(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB")
 """Rows of a process's smaps_rollup file. Linux before 5.3 does not have them."""
-COUNTABLE = 0.25  # seconds of processor time for a count; memory that takes longer to count is over the limit
-SPARED = 3  # pause between counts, as a multiple of the time of the last count
-HELD = 416 << 10  # bytes of kernel memory that one end of a socket can hold: two messages of the largest size
-FEW_OPEN = 512  # number of open descriptors that is always allowed to a sandbox
-MOST_NAMES = 10_000  # files in a sandbox's /tmp; each takes 1 KiB of kernel memory, and time to remove
+MAX_COUNT_CPU_S = 0.25  # seconds of processor time for a count; memory that takes longer to count is over the limit
+REST_AFTER_COUNT = 3  # pause between counts, as a multiple of the time of the last count
+SOCKET_BYTES = 416 << 10  # bytes of kernel memory that one end of a socket can hold: two messages of the largest size
+ALWAYS_OPEN = 512  # number of open descriptors that is always allowed to a sandbox
+MAX_NAMES = 10_000  # files in a sandbox's /tmp; each takes 1 KiB of kernel memory, and time to remove
 
 
 class MonitoredSandbox:
@@ -59,9 +58,9 @@ class MonitoredSandbox:
         self._life = 0  # number of processes started so far
         # Seconds of processor time allowed: for the open questions, and for the process since its start.
         self._allowed = self._in_all = FOREVER
-        self.soon = FOREVER  # seconds until it may exceed its processor time, by the last check
-        self.period = PERIOD  # seconds between two checks at most
-        self._before: float | None = None
+        self.until_cpu_limit = FOREVER  # seconds until it may exceed its processor time, by the last check
+        self.period = PERIOD_S  # seconds between two checks at most
+        self._before: float | None = None  # processor time when that of the open questions was first measured
 
     def new_process(self) -> None:
         """Reset the exceeded limit: all processes are dead, and a new one is about to start."""
@@ -93,21 +92,23 @@ class MonitoredSandbox:
             self._end_rest()
 
     @property
-    def pause(self) -> float:
+    def seconds_to_check(self) -> float:
         """Return the seconds until the next check."""
-        return min(max(self.soon, SOONEST), self.period)
+        return min(max(self.until_cpu_limit, SHORTEST_PERIOD_S), self.period)
 
     def _end_rest(self) -> None:
-        """If the sandbox rests (see Monitor), check it immediately, and then again every PERIOD seconds."""
-        if self.period > PERIOD:
-            self.period = PERIOD
+        """If the sandbox rests (see Monitor), check it immediately, and then again every PERIOD_S seconds."""
+        if self.period > PERIOD_S:
+            self.period = PERIOD_S
             self._monitor.check_now()
 
     def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost since they were first checked."""
-        if self._before is None:
-            return 0.0
-        return sum(map(_computed, descendant_numbers(self.sandbox.pid))) - self._before
+        """Return the seconds of processor time that the open questions have cost since they were first measured."""
+        return 0.0 if self._before is None else self._computed_so_far() - self._before
+
+    def _computed_so_far(self) -> float:
+        """Return the seconds of processor time of all processes in the sandbox."""
+        return sum(map(cpu_seconds, descendant_numbers(self.sandbox.pid)))
 
     def total(self) -> float | None:
         """Return the seconds of processor time of the sandbox so far; None if to measure it is too slow or too imprecise."""
@@ -120,15 +121,21 @@ class MonitoredSandbox:
         """
         return 0.0 if self._before is None else max(in_all - self._before, 0.0)
 
-    def final_check(self, _wall: float) -> FaultKind | None:
+    def final_check(self, wall: float) -> FaultKind | None:
         """Remove the limits of processor time, since no question is open. Return the limit that the answers exceeded, or None.
 
         `wall` is the number of seconds that the answers took.
         """
+        if wall > INSTANT_S and self.limit_exceeded is None:
+            self.limit_exceeded = self._exceeded_within(wall)
         self._allowed = self._in_all = FOREVER
         self.turn.end()
         self.samples.end()
         return self.limit_exceeded
+
+    def _exceeded_within(self, _wall: float) -> FaultKind | None:
+        """Return the limit that answers have exceeded since the last check, if that costs little to find out."""
+        return None
 
     def close(self) -> None:
         """End the monitoring."""
@@ -139,12 +146,12 @@ class MonitoredSandbox:
 
     def look(self) -> None:
         """Check the sandbox once; kill everything in it if it exceeds a limit."""
-        self.soon, self.needs_recheck = FOREVER, False
+        self.until_cpu_limit, self.needs_recheck = FOREVER, False
         if self.limit_exceeded is not None:
             return  # the process is dead, and the next one has not started
         self.samples.look()
         breach = self._too_much()
-        if breach is None and self._names() > MOST_NAMES:
+        if breach is None and self._names() > MAX_NAMES:
             breach = FaultKind.MEMORY
         if breach is None and self._disk_is_full():
             breach = FaultKind.FLOOD
@@ -163,7 +170,7 @@ class MonitoredSandbox:
         # There is room for this many open files in the tables of the processes: usually 64. To count them takes
         # 20 µs more.
         room = sum(_sum(DESCRIPTOR_SLOTS, status) for status in statuses.values())
-        if room > FEW_OPEN and sum(map(_open, statuses)) > max(FEW_OPEN, self.memory // HELD):
+        if room > ALWAYS_OPEN and sum(map(_open, statuses)) > max(ALWAYS_OPEN, self.memory // SOCKET_BYTES):
             return FaultKind.MEMORY
         return FaultKind.CPU if self._computes_too_long(statuses) else None
 
@@ -181,7 +188,7 @@ class MonitoredSandbox:
                 self.exceed(FaultKind.MEMORY)
             else:
                 self.peak = max(self.peak, int(memory))
-        await trio.sleep(SPARED * (time.perf_counter() - began))
+        await trio.sleep(REST_AFTER_COUNT * (time.perf_counter() - began))
         self._counts = False
 
     def exceed(self, breach: FaultKind) -> None:
@@ -207,7 +214,7 @@ class MonitoredSandbox:
         """
         if self._allowed == FOREVER:
             return False
-        computed = sum(map(_computed, processes))
+        computed = sum(map(cpu_seconds, processes))
         if self._before is None:
             self._before = computed
         return computed - self._before > self._allowed or computed > self._in_all
@@ -221,7 +228,6 @@ class CgroupMonitored(MonitoredSandbox):
     ) -> None:
         super().__init__(sandbox, memory, disk_is_full, monitor)
         self._group = group
-        self._start: float | None = None  # processor time when the open questions were found to be slow
         self._killed, self._born = group.killed(), group.computed()
         self._cores = sandbox.cores
         self._charged = 0  # memory with the file cache when `peak` was last computed
@@ -232,25 +238,17 @@ class CgroupMonitored(MonitoredSandbox):
         super().new_process()
         self._killed, self._born = self._group.killed(), self._group.computed()
 
-    def set_cpu_budget(self, cpu: float, in_all: float = FOREVER) -> None:
-        """Set the seconds of processor time that are allowed, as MonitoredSandbox does.
-
-        The counter of the group is not read here, which keeps fast exchanges fast.
-        """
-        self._allowed, self._in_all, self._start = cpu, in_all, None
-
     def mark_slow(self, asked: float) -> None:
         """Record that an answer is slow, and measure the processor time of the open questions from now on.
 
         To measure it for fast answers, too, would cost each of them a microsecond.
         """
-        if self._start is None:
-            self._start = self._group.computed()
+        if self._before is None:
+            self._before = self._group.computed()
         super().mark_slow(asked)
 
-    def computed(self) -> float:
-        """Return the seconds of processor time that the open questions have cost since `mark_slow`."""
-        return 0.0 if self._start is None else self._group.computed() - self._start
+    def _computed_so_far(self) -> float:
+        return self._group.computed()
 
     def total(self) -> float:
         """Return the seconds of processor time of the sandbox so far. A call costs a microsecond."""
@@ -260,15 +258,9 @@ class CgroupMonitored(MonitoredSandbox):
         """Return the seconds of processor time that the open questions have cost since `mark_slow`."""
         return self.computed()
 
-    def final_check(self, wall: float) -> FaultKind | None:
-        """Remove the limits of processor time, since no question is open. Return the limit that the answers exceeded, or None.
-
-        `wall` is the number of seconds that the answers took.
-        """
-        if wall > INSTANT and self.limit_exceeded is None:
-            may_exceed_cpu = wall * MACHINE_CORES > self._allowed or self._in_all < FOREVER
-            self.limit_exceeded = self._passed() if may_exceed_cpu else self._out_of_memory()
-        return super().final_check(wall)
+    def _exceeded_within(self, wall: float) -> FaultKind | None:
+        may_exceed_cpu = wall * MACHINE_CORES > self._allowed or self._in_all < FOREVER
+        return self._passed() if may_exceed_cpu else self._out_of_memory()
 
     def look(self) -> None:
         """Check the sandbox, as MonitoredSandbox does. Check it less and less often while it uses no processor time."""
@@ -282,7 +274,7 @@ class CgroupMonitored(MonitoredSandbox):
             self.samples.look()
         else:
             super().look()
-        self.period = min(2 * self.period, LONGEST_PERIOD) if rests else PERIOD
+        self.period = min(2 * self.period, LONGEST_PERIOD_S) if rests else PERIOD_S
 
     def _too_much(self) -> FaultKind | None:
         charged = self._group.charged()
@@ -296,11 +288,11 @@ class CgroupMonitored(MonitoredSandbox):
     def _passed(self) -> FaultKind | None:
         if (breach := self._out_of_memory()) is not None:
             return breach
-        if self._start is None:
+        if self._before is None:
             return None
         computed = self._group.computed()
-        remaining = min(self._allowed - (computed - self._start), self._in_all - (computed - self._born))
-        self.soon = remaining / self._cores
+        remaining = min(self._allowed - (computed - self._before), self._in_all - (computed - self._born))
+        self.until_cpu_limit = remaining / self._cores
         return FaultKind.CPU if remaining < 0 else None
 
 
@@ -328,7 +320,7 @@ def _shared(pids: Sequence[int]) -> float:
         # All pages of a process whose smaps_rollup cannot be read count as its own.
         shares = _bytes_in(pid, "smaps_rollup", PROPORTIONAL)
         memory += shares + _bytes_in(pid, "status", PAGE_TABLES) if shares else _bytes_in(pid, "status", RESIDENT)
-        if time.thread_time() - began > COUNTABLE:
+        if time.thread_time() - began > MAX_COUNT_CPU_S:
             return FOREVER
     return memory
 
@@ -403,11 +395,11 @@ class Monitor:
             if not self.pondering:
                 nursery.start_soon(self.turns.run)
             while True:
-                pause = min((watched.pause for watched in self._watched), default=PERIOD)
-                self.due = time.perf_counter() + pause
+                seconds = min((watched.seconds_to_check for watched in self._watched), default=PERIOD_S)
+                self.due = time.perf_counter() + seconds
                 for watched in self._watched:
-                    watched.samples.period = pause
-                with trio.move_on_after(pause) as self._sleep:
+                    watched.samples.period = seconds
+                with trio.move_on_after(seconds) as self._sleep:
                     await trio.sleep_forever()
                 for watched in tuple(self._watched):
                     watched.look()

@@ -11,11 +11,11 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchEvents, BatchState, TableIds, Violation
+from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchEvents, BatchState, OutputFault, TableIds
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
 from host.bots.conversation import MAX_SELECTABLE, ORDERLY_EXIT_S, QUICK_ANSWER_MS, AskedProcess
-from host.bots.monitor import INSTANT
+from host.bots.monitor import INSTANT_S
 from host.bots.process_control import ProcessControl
 from host.bots.values import (
     OVERSPENT,
@@ -45,7 +45,7 @@ class PersistentProcess:
         self._control, self.stderr_log = ProcessControl(context), context.stderr_log
         self._child: AskedProcess | None = None  # the last process; it may be closed
         self._batch, self._table_ids = BatchState(self._reader), TableIds(protocol)  # of the process
-        self._violation: Violation | None = None  # in the batch, or since the last batch
+        self._output_fault: OutputFault | None = None  # in the batch, or since the last batch
         self._input = InputState.UNKNOWN  # of a process that was late
         self._table = 0  # the table of a process that lives for one table
         self._questions: Sequence[HasQuestion] = ()
@@ -89,8 +89,8 @@ class PersistentProcess:
             self._questions = (question,)
             return None
         turn = monitored.turn
-        if must_thaw := turn.must_thaw:
-            turn.thaw()
+        if must_resume := turn.must_resume:
+            turn.resume()
         used = None
         if self.is_timed:
             self.is_timed = question.table <= TIMED_TABLES  # a bot that is asked alone gets its tables in order
@@ -100,9 +100,9 @@ class PersistentProcess:
         asked = time.perf_counter()
         data = child.exchange(line)
         now = time.perf_counter()
-        if data is not None and now - asked < INSTANT and (move := self._reader.whole_lines.get(data)) is not None:
+        if data is not None and now - asked < INSTANT_S and (move := self._reader.whole_lines.get(data)) is not None:
             turn.since = now
-            if must_thaw:
+            if must_resume:
                 turn.mark_idle()
             return move, data, now - asked, (monitored.total() or used) - used if used is not None else 0.0
         self._questions = (question,)
@@ -182,7 +182,7 @@ class PersistentProcess:
         )
         self._reader.framing.restart()
         self._batch, self._table_ids = BatchState(self._reader), TableIds(self._reader.protocol)
-        self._violation, self._input = None, InputState.UNKNOWN
+        self._output_fault, self._input = None, InputState.UNKNOWN
         self._clock.allowance.start()
         child.stderr.read_with(context.stderr_reader)
         error = await self._control.start(child)
@@ -192,9 +192,9 @@ class PersistentProcess:
 
     def _has_early_output(self, child: AskedProcess) -> bool:
         """Return whether the process has written before it was asked."""
-        if self._violation is None and (data := child.read() if child.has_output() else None) is not None:
-            _, _, self._violation = self._batch.receive(data)
-        return self._violation is not None
+        if self._output_fault is None and (data := child.read() if child.has_output() else None) is not None:
+            _, _, self._output_fault = self._batch.receive(data)
+        return self._output_fault is not None
 
     def _write(self, child: AskedProcess) -> None:
         """Write the batch to the process."""
@@ -230,9 +230,9 @@ class PersistentProcess:
         return self._batch.state is not WAITING
 
     def _receive(self, events: BatchEvents, now: float) -> None:
-        """Store the answers, the raw bytes and the violation from output that was read at the time `now`."""
+        """Store the answers, the raw bytes and the fault in output that was read at the time `now`."""
         result = self._result
-        new_answers, new_raws, self._violation = events
+        new_answers, new_raws, self._output_fault = events
         assert result is not None, "a process is asked before its answers are read"
         if new_answers:
             answers, raws, walls, _, _ = result
@@ -250,15 +250,15 @@ class PersistentProcess:
             if data is None:
                 due = [protocol.encode(question.view) for question in self._questions[len(self.answered().answers) :]]
                 self._input = child.input_state(sum(map(len, due)))
-                self._violation = Violation(Fault(FaultKind.TIMEOUT), self._batch.rest)
+                self._output_fault = OutputFault(Fault(FaultKind.TIMEOUT), self._batch.rest)
                 return
             self._receive(self._batch.receive(data), time.perf_counter())
 
     async def _conclude(self, child: AskedProcess) -> BatchResult:
-        """Check the limits a last time, and return the results of the batch. After a violation, kill the process."""
+        """Check the limits a last time, and return the results of the batch. After a fault, kill the process."""
         result, monitored = self.answered(), self._context.monitored
         limit = monitored.final_check(time.perf_counter() - self._clock.asked)
-        if self._violation is None:
+        if self._output_fault is None:
             if limit is None:
                 if self._usage_before is not None and (usage := monitored.total()) is not None:
                     count = len(result.answers)
@@ -273,7 +273,7 @@ class PersistentProcess:
                 return result
             result.answers.pop()  # the last answer exceeded a limit
             result.walls.pop()
-            self._violation = Violation(Fault(limit), result.raws.pop())
+            self._output_fault = OutputFault(Fault(limit), result.raws.pop())
         wall = time.perf_counter() - self._clock.asked - sum(result.walls)
         failed, self._result = await self._fail(child, wall), None
         return result._replace(failed=failed)
@@ -283,24 +283,24 @@ class PersistentProcess:
         return self._result or BatchResult.empty()
 
     async def _fail(self, child: AskedProcess, wall: float) -> Outcome:
-        """Kill the process because of its violation. Return the outcome of the first question without an answer."""
+        """Kill the process because of a fault in its output. Return the outcome of the first question without an answer."""
         self.quick = None
-        clock, monitored, violation = self._clock, self._context.monitored, self._violation
-        assert violation is not None
+        clock, monitored, found = self._clock, self._context.monitored, self._output_fault
+        assert found is not None
         limit, waited, is_unanswered = monitored.limit_exceeded, clock.waited, clock.allowance.is_open
-        clock.failed(wall, is_late=violation.fault.kind is FaultKind.TIMEOUT)
+        clock.failed(wall, is_late=found.fault.kind is FaultKind.TIMEOUT)
         # A process that closed its output is about to exit. Any other process is killed at once.
-        has_ended = violation.fault.kind is FaultKind.EXIT
+        has_ended = found.fault.kind is FaultKind.EXIT
         try:
             ended = await self._control.kill(child, ORDERLY_EXIT_S if has_ended else 0.0)
         except KeeperDied:
             if has_ended and limit is None:
                 raise
-            ended = LOST  # the violation counts even if the keeper has died as well
+            ended = LOST  # the fault counts even if the keeper has died as well
         crashed = ended.status != 0 and not ended.stopped
-        fault = fault_of(Ending(violation.fault, limit, oom_kills=ended.killed, crashed=crashed))
+        fault = fault_of(Ending(found.fault, limit, oom_kills=ended.killed, crashed=crashed))
         cpu = ended.cpu if is_unanswered else monitored.cost(ended.cpu)
-        outcome = Outcome(fault, violation.raw[:RAW_BYTES], wall, cpu, ended.words, child.stderr.tail())
+        outcome = Outcome(fault, found.raw[:RAW_BYTES], wall, cpu, ended.words, child.stderr.tail())
         if fault.kind is FaultKind.TIMEOUT:
             stalls = monitored.samples.stalls
             return outcome._replace(waited=waited, overhead=clock.overhead, stalls=stalls, input=self._input)

@@ -40,7 +40,7 @@ class ProcessControl:
     def _end_turn(self) -> None:
         """Resume a process that is about to end, and add its waits and its stops to the totals."""
         turn = self._context.monitored.turn
-        turn.thaw()  # a dead process must not be frozen as an idle one
+        turn.resume()  # a dead process must not be frozen as an idle one
         waited, used = self.totals.waited + self._context.clock.total_wait(), self._context.used
         self.totals = self.totals._replace(
             waited=waited, pauses=used.pauses + turn.pauses, pondered=used.pondered + turn.cpu_off_turn

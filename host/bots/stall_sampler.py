@@ -68,11 +68,11 @@ class StallSampler:
 
     def look(self) -> None:
         """Take a sample if an answer has been slow for long enough. Call this every PERIOD_S."""
-        if self._last is not None and time.perf_counter() - self._last >= self._pause - PERIOD_S / 2:
+        if self._last is not None and time.perf_counter() - self._last >= self._planned_s - PERIOD_S / 2:
             self.sample()
 
     @property
-    def _pause(self) -> float:
+    def _planned_s(self) -> float:
         return SAMPLED_AFTER_S if self._is_first else PERIOD_S
 
     def sample(self) -> None:
@@ -80,7 +80,7 @@ class StallSampler:
         now = time.perf_counter()
         if self._last is None or now - self._last < PERIOD_S / 4:
             return
-        passed, expected = now - self._last, max(self._pause, self.period) + PERIOD_S
+        passed, expected = now - self._last, max(self._planned_s, self.period) + PERIOD_S
         self._last, self._is_first = now, False
         stalls = self.stalls
         if passed > expected + LATE_S:

@@ -22,7 +22,7 @@ from host.base.errors import LOG_PREFIX, Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.base.toml_file import to_toml
 from host.bots.bot_spec import BotSpec, BuiltBot, Submission
-from host.bots.monitor import SPARED, running_monitor, unwrap_exception_group
+from host.bots.monitor import REST_AFTER_COUNT, running_monitor, unwrap_exception_group
 from host.bots.state_file import ABSENT_AT_FIRST
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import LOST, Ended, Keeper, KeeperOutOfMemory
@@ -662,7 +662,7 @@ def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Calla
             return False
         exceeded = any(exceeds(folder, limits) for folder in folders)
         now = time.perf_counter()
-        next_walk = now + SPARED * (now - began)
+        next_walk = now + REST_AFTER_COUNT * (now - began)
         return exceeded
 
     return too_much

@@ -14,9 +14,9 @@ from host.bots.batch_state import (
     AnswerReader,
     BatchState,
     Input,
-    State,
+    OutputFault,
+    OutputState,
     TableIds,
-    Violation,
 )
 from host.bots.values import Question
 from protocols import PROTOCOLS
@@ -44,12 +44,12 @@ def outcome(state: BatchState, pieces: list[bytes]) -> tuple[list[Answer], Fault
     answers: list[Answer] = []
     violation = None
     for piece in pieces:
-        if state.state is not State.WAITING:
+        if state.state is not OutputState.WAITING:
             break
         more, raws, violation = state.receive(piece)
         assert len(more) == len(raws)
         answers += more
-        assert (violation is not None) == (state.state is State.FAILED)
+        assert (violation is not None) == (state.state is OutputState.FAILED)
     return answers, violation.fault if violation else None
 
 
@@ -115,7 +115,7 @@ def test_no_output_raises_and_nothing_follows_a_violation(pieces: list[bytes], q
         answers, _, violation = state.receive(piece)
         assert not (failed and (answers or violation))
         failed |= violation is not None
-        assert failed == (state.state is State.FAILED)
+        assert failed == (state.state is OutputState.FAILED)
 
 
 def test_lines_are_remembered_and_mean_the_same_then() -> None:
@@ -138,7 +138,7 @@ def test_what_stands_behind_the_last_answer_counts_against_its_question(remember
     answers, raws, violation = state.receive(b"H\nS\nX\nY")
 
     assert (answers, raws) == ([H], [b"H"])
-    assert violation == Violation(EXTRA, b"S\nX\nY")
+    assert violation == OutputFault(EXTRA, b"S\nX\nY")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_violation_counts_against_the_first_question_without_an_answer(
 
     answers, _, violation = state.receive(output)
 
-    assert isinstance(violation, Violation)
+    assert isinstance(violation, OutputFault)
     assert (len(answers), violation.fault) == (answered, fault)
 
 
@@ -174,7 +174,7 @@ def test_output_before_a_question_is_early(several: int) -> None:
     state = new(several)
     state.receive(b"S\n" * several)
 
-    assert state.receive(b"again") == ((), (), Violation(EARLY, b"again"))
+    assert state.receive(b"again") == ((), (), OutputFault(EARLY, b"again"))
     assert state.receive(b" and again") == ((), (), None)
     assert state.rest == b"again and again"
 
@@ -184,7 +184,7 @@ def test_the_end_of_an_idle_process_is_no_fault_until_it_is_asked() -> None:
     assert state.receive(b"S\n")
     assert state.receive(END) == ((), (), None)
     state.expect([2])
-    assert state.receive(END) == ((), (), Violation(EXIT, b""))
+    assert state.receive(END) == ((), (), OutputFault(EXIT, b""))
 
 
 @pytest.mark.parametrize("state", ["waiting", "failed"])
@@ -208,9 +208,9 @@ def test_every_state_has_its_row() -> None:
         Input.TOO_LONG,
     }
     rows = {
-        State.IDLE: {Input.UNASKED, Input.END},
-        State.WAITING: asked | {Input.END},
-        State.FAILED: {Input.UNASKED, Input.END},
+        OutputState.IDLE: {Input.UNASKED, Input.END},
+        OutputState.WAITING: asked | {Input.END},
+        OutputState.FAILED: {Input.UNASKED, Input.END},
     }
     assert {(state, what) for state, row in rows.items() for what in row} == set(TRANSITIONS)
     assert asked | {Input.UNASKED, Input.END} == set(Input)

@@ -9,7 +9,7 @@ import trio
 from helpers import AMPLE, CACHE, level
 
 from host.bots.clock import Clock
-from host.bots.conversation import TRANSITIONS, AskedProcess, Event, State
+from host.bots.conversation import TRANSITIONS, AskedProcess, Event, ProcessState
 from host.bots.monitor import running_monitor
 from host.bots.stderr_log import StderrLog
 from host.sandbox.bubblewrap import Home
@@ -19,13 +19,13 @@ ECHOES = [b"/bin/sh", b"-c", b'while read line; do [ "$line" = slow ] && sleep 0
 
 
 def test_every_state_is_reached_and_every_process_can_be_closed() -> None:
-    assert {*TRANSITIONS.values()} | {State.NEW} == {*State}
-    assert all(TRANSITIONS[state, Event.CLOSE] is State.CLOSED for state in State)
+    assert {*TRANSITIONS.values()} | {ProcessState.NEW} == {*ProcessState}
+    assert all(TRANSITIONS[state, Event.CLOSE] is ProcessState.CLOSED for state in ProcessState)
     assert {event for _, event in TRANSITIONS} == {*Event}
 
 
 def test_a_process_is_asked_again_only_when_it_owes_nothing() -> None:
-    async def ask() -> list[State]:
+    async def ask() -> list[ProcessState]:
         async with running_monitor() as monitor, sandboxed(level(), Home(CACHE), AMPLE) as sandbox:
             with monitor.watching(sandbox, AMPLE.memory) as monitored:
                 clock = Clock(AMPLE, monitored)
@@ -51,5 +51,12 @@ def test_a_process_is_asked_again_only_when_it_owes_nothing() -> None:
                 return [*states, process.state]
 
     before = len([*Path("/proc/self/fd").iterdir()])
-    assert trio.run(ask) == [State.NEW, State.IDLE, State.ASKED, State.SLOW, State.IDLE, State.CLOSED]
+    assert trio.run(ask) == [
+        ProcessState.NEW,
+        ProcessState.IDLE,
+        ProcessState.ASKED,
+        ProcessState.SLOW,
+        ProcessState.IDLE,
+        ProcessState.CLOSED,
+    ]
     assert len([*Path("/proc/self/fd").iterdir()]) == before

@@ -11,7 +11,7 @@ import trio
 from helpers import AMPLE, CACHE, built, level, nothing_left_behind, written
 
 from host.bots.bot_spec import BuiltBot
-from host.bots.freezer import LONG_OFF_TURN, OFF_TURN, Freezer, FreezeState
+from host.bots.freezer import LONG_OFF_TURN_S, OFF_TURN_S, Freezer, FreezeState
 from host.bots.monitor import Monitor
 from host.bots.seat import Seat, open_seat
 from host.bots.values import Batch, Question
@@ -130,27 +130,27 @@ def test_a_bot_that_has_no_question_does_not_compute() -> None:
         assert 0 < seat.usage().pondered < ENOUGH
 
 
-def test_a_bot_that_does_not_compute_is_stopped_only_if_another_thinks_for_long() -> None:
+def test_a_bot_that_does_not_compute_is_paused_only_if_another_thinks_for_long() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         used = [1.0]
         measured = FreezeState(Freezer(), Keeper(ours, {}), lambda: used[0])
         unmeasured = FreezeState(Freezer(), Keeper(ours, {}))
 
-        assert unmeasured.must_stop(OFF_TURN)
-        assert not measured.must_stop(OFF_TURN)
-        assert measured.must_stop(LONG_OFF_TURN)
-        assert not measured.must_stop(OFF_TURN)
+        assert unmeasured.must_pause(OFF_TURN_S)
+        assert not measured.must_pause(OFF_TURN_S)
+        assert measured.must_pause(LONG_OFF_TURN_S)
+        assert not measured.must_pause(OFF_TURN_S)
 
-        measured.thaw()
+        measured.resume()
         used[0] += 2.0  # in its own turn
-        assert not measured.must_stop(OFF_TURN)
+        assert not measured.must_pause(OFF_TURN_S)
 
         used[0] += 0.001
-        assert measured.must_stop(OFF_TURN)
+        assert measured.must_pause(OFF_TURN_S)
 
-        measured.thaw()
-        assert measured.must_stop(OFF_TURN)  # it has done so before
+        measured.resume()
+        assert measured.must_pause(OFF_TURN_S)  # it has done so before
 
 
 def test_a_bot_that_has_computed_between_two_looks_is_found_by_its_next_question() -> None:
@@ -159,14 +159,14 @@ def test_a_bot_that_has_computed_between_two_looks_is_found_by_its_next_question
         used = [1.0]
         turn = FreezeState(Freezer(), Keeper(ours, {}), lambda: used[0])
 
-        assert not turn.must_stop(OFF_TURN)
+        assert not turn.must_pause(OFF_TURN_S)
         used[0] += 0.002
-        assert turn.must_thaw
-        turn.thaw()
+        assert turn.must_resume
+        turn.resume()
         turn.mark_idle()
 
-        assert not turn.must_thaw
-        assert turn.must_stop(OFF_TURN)
+        assert not turn.must_resume
+        assert turn.must_pause(OFF_TURN_S)
 
 
 def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_question() -> None:
@@ -178,16 +178,16 @@ def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_que
 
         turn.mark_idle()
         turn.since = 9.0  # long before the question
-        assert freezer.until_look(10.0, 10.0) == pytest.approx(OFF_TURN)
-        assert freezer.until_look(10.0, 10.002) == pytest.approx(LONG_OFF_TURN - 0.002)
-        assert freezer.until_look(10.0, 10.007) == pytest.approx(OFF_TURN)  # it should have been stopped
+        assert freezer.until_look(10.0, 10.0) == pytest.approx(OFF_TURN_S)
+        assert freezer.until_look(10.0, 10.002) == pytest.approx(LONG_OFF_TURN_S - 0.002)
+        assert freezer.until_look(10.0, 10.007) == pytest.approx(OFF_TURN_S)  # it should have been stopped
 
         turn.since = 10.001  # another bot's answer has been slow since 10.0
-        assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN)
+        assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN_S)
 
 
 @pytest.mark.timing
-def test_a_bot_is_stopped_beside_one_that_thinks_for_a_few_milliseconds_each_time() -> None:
+def test_a_bot_is_paused_beside_one_that_thinks_for_a_few_milliseconds_each_time() -> None:
     source = """
         import sys, time
 

@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 from host.bots.calling_clock import CallingClock
 from host.bots.clock import ModelUnreachable
 from host.bots.conversation import AskedProcess
-from host.bots.monitor import LONGEST_PERIOD, PERIOD, CgroupMonitored, Monitor, MonitoredSandbox, running_monitor
+from host.bots.monitor import LONGEST_PERIOD_S, PERIOD_S, CgroupMonitored, Monitor, MonitoredSandbox, running_monitor
 from host.bots.stderr_log import StderrLog
 from host.bots.values import Question
 from host.games import GAMES
@@ -36,17 +36,17 @@ async def monitored_at(at: Level) -> AsyncIterator[tuple[Monitor, MonitoredSandb
 async def rest(monitored: MonitoredSandbox) -> None:
     """Wait until a sandbox is checked as seldom as possible."""
     with trio.fail_after(PATIENCE):
-        while monitored.pause < LONGEST_PERIOD:
-            await trio.sleep(PERIOD)
+        while monitored.seconds_to_check < LONGEST_PERIOD_S:
+            await trio.sleep(PERIOD_S)
 
 
 async def checked_often(monitor: Monitor, monitored: MonitoredSandbox) -> None:
-    """Check that the monitor has a look now, and looks every PERIOD."""
+    """Check that the monitor has a look now, and looks every PERIOD_S."""
     await wait_all_tasks_blocked()
-    assert monitor.due <= time.perf_counter() + PERIOD
+    assert monitor.due <= time.perf_counter() + PERIOD_S
     for _ in range(5):
-        await trio.sleep(PERIOD)
-        assert monitored.pause <= PERIOD
+        await trio.sleep(PERIOD_S)
+        assert monitored.seconds_to_check <= PERIOD_S
 
 
 @pytest.mark.skipif(Level.L4 not in levels(), reason="no control groups")
@@ -106,9 +106,9 @@ def test_a_sample_is_late_by_what_the_monitor_really_slept() -> None:
                 await rest(resting)
                 with monitor.watching(sandbox, AMPLE.memory, lambda: False):  # is checked often, and so are all others
                     with trio.fail_after(PATIENCE):
-                        while resting.samples.period > PERIOD:
-                            await trio.sleep(PERIOD)
-                    assert resting.pause == LONGEST_PERIOD
+                        while resting.samples.period > PERIOD_S:
+                            await trio.sleep(PERIOD_S)
+                    assert resting.seconds_to_check == LONGEST_PERIOD_S
 
     run(look)
 

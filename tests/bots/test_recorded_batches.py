@@ -23,7 +23,7 @@ import pytest
 from helpers import offenders
 
 from host.bots.allowance import StartupAllowance
-from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchState, Violation
+from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchState, OutputFault
 from host.bots.blame import Ending, fault_of
 from host.games import GAMES
 from host.play.records import read_answer
@@ -44,7 +44,7 @@ class Replay:
         self.allowance = StartupAllowance(recording["startup"], recording["move"])
         self.starts = 0
         self.answers: list[Answer] = []
-        self.violation: Violation | None = None
+        self.violation: OutputFault | None = None
 
     def start(self) -> None:
         self.state, self.violation = BatchState(self.reader), None

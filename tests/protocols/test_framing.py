@@ -12,7 +12,7 @@ from helpers import built, faults_of, played, run, seat_of, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from host.bots.batch_state import TABLE_NUMBER_BYTES, AnswerReader, BatchState, State, Violation
+from host.bots.batch_state import TABLE_NUMBER_BYTES, AnswerReader, BatchState, OutputFault, OutputState
 from host.bots.bot_spec import BuiltBot
 from host.bots.values import Batch, Question
 from host.games import GAMES
@@ -55,9 +55,9 @@ def asking(*lines: int, table_ids: bool = False) -> BatchState:
 def told(state: BatchState, pieces: Sequence[bytes]) -> tuple[list[Answer], Fault | None]:
     """Return the answers and the violation in pieces of output up to the end of the batch."""
     answers: list[Answer] = []
-    violation: Violation | None = None
+    violation: OutputFault | None = None
     for piece in pieces:
-        if state.state is not State.WAITING:
+        if state.state is not OutputState.WAITING:
             break
         more, raws, violation = state.receive(piece)
         assert len(more) == len(raws)
@@ -113,7 +113,7 @@ def test_a_remembered_line_does_not_answer_a_question_for_two() -> None:
     assert told(state, [b"Up\n"]) == ([say("Up")], None)
     reader.framing.encode([Question(1, 2, TextView("", "?", 2))])
     state.expect([1])
-    assert state.receive(b"Up\n") == ((), (), None) or state.state is State.WAITING
+    assert state.receive(b"Up\n") == ((), (), None) or state.state is OutputState.WAITING
     assert told(state, [b"Down\n"]) == ([say("Up\nDown")], None)
 
 
@@ -305,7 +305,7 @@ def test_whatever_a_botzone_bot_writes_is_an_answer_or_a_fault(form: str, pieces
         assert not (answers and violation)
         assert violation is None or isinstance(violation.fault, Fault)
         state._reader.framing.hear([question] * len(raws), raws)
-        if state.state is not State.WAITING:
+        if state.state is not OutputState.WAITING:
             break
     assert json.loads(b"[" + b",".join(asked_again(state, question, form)) + b"]") is not None
 

@@ -17,7 +17,7 @@ import trio
 from host.base.errors import HostFailure
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
-from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, AskedProcess, State
+from host.bots.conversation import ORDERLY_EXIT_S, QUICK_ANSWER_MS, AskedProcess, ProcessState
 from host.bots.monitor import MonitoredSandbox
 from host.bots.stderr_log import StderrLog
 from host.games.engine import Game, Moves, Request, new_tuple
@@ -390,7 +390,7 @@ class RulesProcess:
 
     async def shut_down(self) -> None:
         """End the process, with everything that it has started."""
-        asked, has_started = self._asked, self._asked.state is not State.NEW
+        asked, has_started = self._asked, self._asked.state is not ProcessState.NEW
         if asked.is_open:
             self._clock.forget()
             asked.close_input()
