@@ -46,9 +46,9 @@ from host.sandbox.limits import Limits
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, FaultKind
 
-if TYPE_CHECKING:  # only bots that ask models need calling_clock and relay, and storing_seat imports this module
-    from host.bots.calling_clock import ModelBudget
+if TYPE_CHECKING:  # only bots that ask models need the relay, and storing_seat imports this module
     from host.bots.storing_seat import SeatStore
+    from host.relay.budget import ModelBudget
     from host.relay.relay import Exchanges
 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
@@ -457,7 +457,8 @@ async def open_seat(
     new_seat: Callable[..., Seat] = Seat
     last, budget = store.last if store else None, None
     if bot.limits.models:
-        from host.bots.calling_clock import CallingClock, ModelBudget  # only these bots need it
+        from host.bots.calling_clock import CallingClock  # only these bots need it
+        from host.relay.budget import ModelBudget
 
         budget = (last and last.budget) or ModelBudget()
         new_clock = partial(CallingClock, budget=budget, exchanges=exchanges)

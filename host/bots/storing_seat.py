@@ -13,14 +13,15 @@ from typing import Annotated, NamedTuple, Protocol
 import msgspec
 from msgspec import Meta
 
+from host.base.counts import Count
 from host.base.errors import HostFailure
 from host.bots.allowance import TimeBank
 from host.bots.bot_process import BotProcess, PolledProcess
 from host.bots.bot_spec import BuiltBot
-from host.bots.calling_clock import ModelBudget
 from host.bots.seat import Restart, Seat
 from host.bots.stall_sampler import Stalls
-from host.bots.values import Batch, BatchResult, Count, HasQuestion, InputState, Outcome
+from host.bots.values import Batch, BatchResult, HasQuestion, InputState, Outcome
+from host.relay.budget import ModelBudget
 from protocols import PROTOCOLS
 from protocols.wire import Answer, Fault, Grammar
 

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta
 
+from host.base.counts import Count
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Asked, Fault, FaultKind, Move, View
 
@@ -210,10 +211,6 @@ def total_usage(some: Sequence[Usage]) -> Usage:
         pauses=sum(usage.pauses for usage in some),
         pondered=sum(usage.pondered for usage in some),
     )
-
-
-MAX_COUNT = 1 << 53
-Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
 
 class ModelCost(NamedTuple):

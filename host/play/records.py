@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
+from host.base.counts import Count
 from host.bots.notes import MAX_NOTE_BYTES, NO_NOTES, NotesByTable
-from host.bots.values import BENCHING, BankTime, Count, Evidence, ModelCost, Timing, Usage
+from host.bots.values import BENCHING, BankTime, Evidence, ModelCost, Timing, Usage
 from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 

@@ -21,6 +21,7 @@ import msgspec
 import trio
 from msgspec import Meta
 
+from host.base.counts import Count
 from host.base.errors import Problem, UserError
 from host.base.format import counted
 from host.base.paths import display_path, file_name
@@ -35,21 +36,19 @@ DIFFERENCE_CHARS = 40  # of each of two requests, where they differ
 END = b'{"full":true}\n'
 """The last line of a recording that has reached a limit."""
 
-_Count = Annotated[int, Meta(ge=0, le=1 << 53)]
-
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True):
     """A request of a bot, and the answer that the relay gave the bot."""
 
     fixture: str
     bot: str  # in a game for partners, the name of one of the bot's processes
-    table: _Count
-    question: _Count
-    nth: _Count  # the number of the request at this question, from 1
+    table: Count
+    question: Count
+    nth: Count  # the number of the request at this question, from 1
     at: float  # when the request arrived, in seconds since 1970
     seconds: float  # until the request was answered
-    prompt_tokens: _Count
-    completion_tokens: _Count
+    prompt_tokens: Count
+    completion_tokens: Count
     request: ChatCompletion
     status: Annotated[int, Meta(ge=200, le=599)]
     reply: str

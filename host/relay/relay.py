@@ -42,6 +42,7 @@ from msgspec import UNSET, UnsetType
 
 from host.base import paths
 from host.relay import listen_inside
+from host.relay.budget import ModelBudget
 from host.relay.upstream import CHUNK_BYTES, MAX_HEAD_BYTES, Repeatable, Reply, TooLong, Unusable, ask
 from host.sandbox.bubblewrap import MODELS
 from host.sandbox.limits import ModelAccess, ModelUse
@@ -68,30 +69,10 @@ class Refused(Exception):
         self.status = status
 
 
-class Budget(Protocol):
-    """The budget of a bot for its models in a fixture, and its usage."""
-
-    refusals: int
-    unanswered: int
-    """The number of requests without an answer whose model could be reached, or whose bot did not wait to find out."""
-
-    def count(self, model: ModelAccess, use: ModelUse) -> None:
-        """Count the tokens of an answer."""
-        ...
-
-    def give_back(self, model: ModelAccess) -> None:
-        """Count one request less: the model could not be reached, and the match will ask the bot its question again."""
-        ...
-
-    def left(self, model: ModelAccess) -> dict[str, int | float]:
-        """Return what is left of each budget, by its name: "requests", "tokens" and "money"."""
-        ...
-
-
 class Caller(Protocol):
     """The part of a bot at play that the relay uses: its clock and its budget."""
 
-    model_budget: Budget
+    model_budget: ModelBudget
     exchanges: "Exchanges | None"
     """The object that records the exchanges, or answers with recorded ones; None: neither."""
 

@@ -1,0 +1,10 @@
+"""Defines the type of a count in a file that may come from a stranger."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+MAX_COUNT = 1 << 53
+"""The largest count: every JSON reader represents integers up to this exactly."""
+
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
