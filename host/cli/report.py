@@ -71,7 +71,7 @@ def report(
         if students and not classes:
             raise no_grades(str(book.path), None)
         text, kept = report_of(book, quota, numbered(book) if blind else REAL_NAMES, classes)
-    path = output_path(context, output, "report.html")
+    path = _output_path(context, output)
     write(path, text)
     size = len(text.encode())
     about = f"{path}: {size / 1000:,.0f} kB, {kept} replays".replace(",", THIN_SPACE)
@@ -97,13 +97,14 @@ def _write_packet(context: CliContext, journal: Path | None, bot: str, output: P
     print_result(context, "packet", Facts(facts, [f"{shown}{'. ' + found.left_out if found.left_out else ''}"]))
 
 
-def output_path(context: CliContext, chosen: Path | None, usual: str) -> Path:
-    """Return the chosen path, otherwise the one in croupier.toml, otherwise the usual name in the folder."""
+def _output_path(context: CliContext, chosen: Path | None) -> Path:
+    """Return the chosen path, otherwise the one in croupier.toml, otherwise report.html in the folder."""
     if chosen is not None:
         return chosen
+    usual = "report.html"
     if (context.folder / "croupier.toml").exists():
         from host.config.tournament_config import load
 
         with contextlib.suppress(UserError):  # the journal can be reported even if croupier.toml is invalid
-            usual = load(context.folder).html or usual
+            usual = load(context.folder).html
     return context.folder / usual

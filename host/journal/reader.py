@@ -362,11 +362,15 @@ class Journal:
                 raise UserError([refusal(self.path, f"is damaged: {damaged}")], 3) from damaged
             yield fixture, record
 
-    def sums(self, stage: str) -> StageSums:
-        """Return the sums over the records of a stage that count: the stored sums plus all later records."""
-        since, found = self._stored_sums().get(stage, (0, StageSums()))
+    def sums(self, stage: str, without: Collection[str] = frozenset()) -> StageSums:
+        """Return the sums over the records of a stage that count: the stored sums plus all later records.
+
+        Omit the fixtures in which a bot in `without` plays.
+        """
+        since, found = (0, StageSums()) if without else self._stored_sums().get(stage, (0, StageSums()))
         for _, record in self._counted_since(stage, since):
-            found.add(record)
+            if record.results.keys().isdisjoint(without):
+                found.add(record)
         return found
 
     def _counted_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:

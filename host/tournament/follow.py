@@ -74,12 +74,12 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
             if not done and position.state.status is StageStatus.WAITING:
                 continue
             progress = _progress(position, done, entered)
-            tally.add(progress)
-            tally.early = progress.early_order()
-            out = left_out(position.config, withdrawn)
-            if tally.early is None and not out:
-                tally.stages[name] = journal.sums(name)
+            early, out = progress.early_order(), left_out(position.config, withdrawn)
+            if early is None:
+                tally.add(progress._replace(earlier=journal.sums(name, out)))
                 continue
+            tally.add(progress)
+            tally.early = early
             for _, record in islice(journal.records_since(name), done):  # a run may be adding more
                 if out.isdisjoint(record.results):
                     tally.count(position.config, record)

@@ -23,6 +23,7 @@ class Progress(NamedTuple):
     known: int  # fixtures played and due
     record: Record | None  # it may be that of an undecided fixture, which has no results
     bots: Sequence[str] = ()  # that are ranked and have not been withdrawn, in the order of entry
+    earlier: StageSums | None = None  # in the first progress: the sums of the fixtures that are finished already
 
     @property
     def stage(self) -> str:
@@ -94,7 +95,7 @@ class Tally:
             self.early = None if progress.done else progress.early_order()  # earlier results would be missing
         self.latest = progress
         self.done[progress.stage] = progress.done
-        self.stages.setdefault(progress.stage, StageSums())
+        self.stages.setdefault(progress.stage, progress.earlier or StageSums())
         if progress.record is not None and progress.record.undecided is None:
             self.count(progress.config, progress.record)
 

@@ -12,9 +12,11 @@ import trio
 from host.base.errors import Problem, UserError
 from host.bots.bot_spec import Submission
 from host.games.engine import Game
+from host.journal.stage_sums import StageSums
 from host.journal.writer import JournalWriter
 from host.play.jobs import Job, WorkerSetup
 from host.play.records import Fixture, Record
+from host.results.withdrawal import left_out
 from host.rules.catalogue import failed_game, ref_of
 from host.sandbox.levels import Level
 from host.sandbox.limits import Limits
@@ -155,11 +157,11 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
     done, known = len(records), 0
     bots = ranked_in_turn(stage, journal.bots(), {*field.bots} - {*field.withdrawn})
 
-    def tell(record: Record | None) -> None:
+    def tell(record: Record | None, earlier: StageSums | None = None) -> None:
         nonlocal known
         if known != (known := max(agenda.known, done)):
             journal.set_stage(stage.name, known=known)
-        watch(Progress(stage, done, known, record, bots))
+        watch(Progress(stage, done, known, record, bots, earlier))
 
     async def store_next() -> None:
         nonlocal done
@@ -180,7 +182,7 @@ async def run_stage(stage: StageConfig, field: Field, run: Run) -> Records:
         done += 1
         tell(record)
 
-    tell(None)
+    tell(None, journal.sums(stage.name, left_out(stage, field.withdrawn)) if done else None)
     for path in records if open_folder else ():  # a run that was killed may have left some
         forget_answers(open_folder, path)
     while True:
