@@ -89,8 +89,9 @@ def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
 def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
     """Yield the progress of a stage for each finished fixture, until the run ends or stops. Omit stages in `over`.
 
-    Fixtures without a result are finished too. The first progress of each stage has no record. `done` counts all
-    fixtures that were finished when the journal was read. Raise UserError if the journal is removed or replaced.
+    Fixtures without a result are finished too; fixtures that no longer count are left out. The first progress of each
+    stage has no record. `done` counts all fixtures that were finished when the journal was read. Raise UserError if the
+    journal is removed or replaced.
     """
     inode = _inode(journal.path)
     done, newest, newest_undecided = Counter[str](), Counter[str](), Counter[str]()
@@ -101,7 +102,7 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
         running = journal.state().status is RunStatus.RUNNING
         entered = journal.bots()
         for position in positions_of(journal):
-            name = position.state.name
+            name, out = position.state.name, left_out(position.config, position.tournament.run.withdrawn)
             if name not in over and position.state.status is not StageStatus.WAITING:
                 fresh = [*journal.records_since(name, newest[name])]
                 done[name] += len(fresh)
@@ -113,7 +114,8 @@ def poll_progress(journal: Journal, over: Container[str]) -> Iterator[Progress]:
                 if name not in seen:
                     yield progress
                 for record in [*(record for _, record in fresh), *(each.record for each in failed)]:
-                    yield progress._replace(record=record)
+                    if out.isdisjoint(record.results):
+                        yield progress._replace(record=record)
                 seen.add(name)
         if running:
             time.sleep(POLL_INTERVAL_S)

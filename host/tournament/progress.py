@@ -92,7 +92,7 @@ class Tally:
     def add(self, progress: Progress) -> None:
         """Count one finished fixture."""
         if self.latest is None or progress.stage != self.latest.stage:
-            self.early = None if progress.done else progress.early_order()  # earlier results would be missing
+            self.early = progress.early_order() if progress.earlier is None else None  # it needs all records
         self.latest = progress
         self.done[progress.stage] = progress.done
         self.stages.setdefault(progress.stage, progress.earlier or StageSums())

@@ -65,12 +65,16 @@ def test_a_fixture_without_a_result_is_shown_although_no_record_follows(tmp_path
         assert list(progress) == []
 
 
-def test_a_run_that_goes_on_shows_what_was_played_before_as_status_does(tmp_path: Path) -> None:
-    bots, tally = ("ada", "bob", "carl"), Tally()
+def test_the_live_views_count_what_status_counts(tmp_path: Path) -> None:
+    bots, tally, followed = ("ada", "bob", "carl"), Tally(), Tally()
     fixtures = [fixture_of(1, pair) for pair in combinations(bots, 2)]
     with played_league(tmp_path / "run.sqlite", bots, *fixtures) as journal:
         journal.change(Draft("withdraw", "carl", "it cheats"))
         run = Run(fixtures[0]._replace(path="", bots=(), tables=0), journal, FixtureQueue(print, "", 1), tally.add)
         trio.run(run_stage, STAGE, Field([*bots], b"seed", withdrawn=("carl",)), run)
-        assert tally.newest == tally_of(journal, {"league"}).newest
+        journal.set_status(RunStatus.FINISHED)
+        for progress in poll_progress(journal, ()):
+            followed.add(progress)
+        assert tally.early is None and followed.early is not None
+        assert tally.newest == followed.newest == tally_of(journal, {"league"}).newest
     assert {bot: sums.tables for bot, sums in tally.newest.bots.items()} == {"ada": 1, "bob": 1}
