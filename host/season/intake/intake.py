@@ -373,16 +373,12 @@ class SeasonIntake:
         except UserError as refused:
             if refused.exit_code == 6:
                 raise
-            (problem, *_), played = refused.problems, []
+            problem = refused.problems[0]
             failed = next((name for name in names if name in problem.where.split("/")), "a bot")
-            # The message of the problem may have the words of another author's bot.
-            state, code, text = (
-                SubmissionState.REFUSED,
-                problem.code,
-                f"no practice of {names[0]}: {failed} does not start",
-            )
+            state, code = SubmissionState.REFUSED, problem.code
+            text = f"no practice of {names[0]}: {failed} does not start"  # without the words of another author's bot
         with store.transaction():
-            store.practices.finish(practice.id, state, tuple(each.result for each in played))
+            store.practices.finish(practice.id, state)
             known = store.practices.get(practice.id) or practice  # its author may have another name now
             store.events.answer(Answer(practice.id, known.author, time.time(), text, code=code))
 
