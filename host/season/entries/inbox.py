@@ -8,9 +8,9 @@ store. Its answers are in the documents that it publishes (host/season/documents
 import os
 import re
 import secrets
-import stat
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,7 @@ import msgspec
 from host.base import paths
 from host.base.errors import Problem
 from host.base.safe_text import one_line
+from host.submissions.file_tree import read_file
 
 REQUEST_FILE, UPLOAD_FILE = "request.json", "upload"
 SET_ASIDE = ".refused"  # the folder inside the inbox with damaged requests
@@ -191,39 +192,21 @@ def request_in(folder: Path) -> Request:
     """Return the request in a folder. Raise Damaged or OSError if the folder has no valid request."""
     if not REQUEST_ID.fullmatch(folder.name):
         raise Damaged("its name is not the id of a request")
-    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    content, _ = read_file(folder.parent, f"{folder.name}/{REQUEST_FILE}", MAX_REQUEST_BYTES + 1)
+    if len(content) > MAX_REQUEST_BYTES:
+        raise Damaged(f"its {REQUEST_FILE} has more than {MAX_REQUEST_BYTES} bytes")
     try:
-        content = _small_file(at)
-        try:
-            request: Request = msgspec.json.decode(content, type=Request)
-        except (ValueError, RecursionError) as wrong:  # also a UnicodeDecodeError, which is not a MsgspecError
-            raise Damaged(str(wrong)) from wrong
-        with os.scandir(at) as entries:
-            names = {entry.name for entry, _ in zip(entries, range(MAX_FILES), strict=False)}
-        wanted = {REQUEST_FILE, UPLOAD_FILE} if isinstance(request, Submit) else {REQUEST_FILE}
-        if names != wanted:
-            raise Damaged(f"it should have {' and '.join(sorted(wanted))} and nothing else")
-        if UPLOAD_FILE in names:
-            status = os.stat(UPLOAD_FILE, dir_fd=at, follow_symlinks=False)
-            if not stat.S_ISREG(status.st_mode):
-                raise Damaged(f"its {UPLOAD_FILE} is not a regular file")
-    finally:
-        os.close(at)
+        request: Request = msgspec.json.decode(content, type=Request)
+    except (ValueError, RecursionError) as wrong:  # also a UnicodeDecodeError, which is not a MsgspecError
+        raise Damaged(str(wrong)) from wrong
+    with os.scandir(folder) as entries:
+        found = {entry.name: entry.is_file(follow_symlinks=False) for entry in islice(entries, MAX_FILES)}
+    wanted = {REQUEST_FILE, UPLOAD_FILE} if isinstance(request, Submit) else {REQUEST_FILE}
+    if found.keys() != wanted or not all(found.values()):
+        raise Damaged(f"it should have {' and '.join(sorted(wanted))} and nothing else")
     if isinstance(request, Join | Invite) and not SHA256.fullmatch(request.token_sha256):
         raise Damaged("its hash of a secret is not a SHA-256")
     return request
-
-
-def _small_file(folder: int) -> bytes:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(REQUEST_FILE, flags, dir_fd=folder)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Damaged(f"its {REQUEST_FILE} is not a regular file")
-        content = file.read(MAX_REQUEST_BYTES + 1)
-    if len(content) > MAX_REQUEST_BYTES:
-        raise Damaged(f"its {REQUEST_FILE} has more than {MAX_REQUEST_BYTES} bytes")
-    return content
 
 
 def _set_aside(inbox: Path, name: str, why: Exception) -> Problem:

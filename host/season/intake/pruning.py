@@ -5,7 +5,6 @@ and versions in the main thread, because only the main thread adds them.
 """
 
 import math
-import re
 import shutil
 import time
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from host.base.errors import Problem, UserError
 from host.base.paths import remove_tree
+from host.season.entries.inbox import SHA256
 from host.season.entries.store import Store
 from host.submissions.build import builds, prune_builds
 
@@ -21,8 +21,6 @@ KEPT_SECONDS, KEPT_BYTES = 24 * 3600, 1 << 30
 
 BUILDS_BYTES, UNUSED_S, MIN_FREE_BYTES = 4 << 30, 600.0, 512 << 20
 """Bytes of builds that are kept; seconds after which a build is not in use; bytes that must be free on a disk."""
-
-SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def prune_uploads(store: Store, uploads: Path, now: float) -> int:

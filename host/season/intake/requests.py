@@ -5,7 +5,8 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Version, submission_id
 from host.season.folder import SeasonFolder
 from host.season.season_config import AuthorLimits
+from host.submissions.file_tree import FILE_FLAGS
 from host.submissions.intake_log import file_stem
 
 UPLOADS = "uploads"
@@ -141,7 +143,8 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
     file_name = submitted_file_name(request.file_name)
     bot = request.bot or file_stem(file_name)
     used = store.used(request.author, now)
-    with _Upload(file, desk.folder / UPLOADS, desk.terms.limits.size) as upload:
+    uploads = desk.folder / UPLOADS
+    with _copied(file, uploads, desk.terms.limits.size) as upload:
         store.submissions.check_name(bot, request.author)
         identity = submission_id(request.author, bot, upload.sha256)
         known = store.submissions.get(identity)
@@ -149,7 +152,7 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
             return _again(desk, known, now)
         if problem := why_refused(Quota(desk.terms.limits, used), upload.size, now):
             raise UserError([problem], 3)
-        upload.keep()
+        upload.path.replace(uploads / upload.sha256)
     if known is not None:
         store.submissions.wait_again(identity, "", at=now)
     else:
@@ -179,57 +182,49 @@ def _again(desk: Desk, known: Submission, now: float) -> Granted:
     return Granted(TAKEN_UP.format(label=version.label), known.id)
 
 
-class _Upload:
-    """A copy of the file of a request. It is hashed while it is copied, because its writer may still change the file.
+class _Copy(NamedTuple):
+    """A copy of the file of a request."""
 
-    At the end of the block the copy is removed, unless `keep` has been called.
+    path: Path
+    size: int
+    sha256: str
+
+
+@contextmanager
+def _copied(source: Path, uploads: Path, most: int) -> Iterator[_Copy]:
+    """Copy the file of a request, of at most `most` bytes. Remove the copy after the block, unless the block moves it.
+
+    Raise UserError if there is no such file, or if it is empty or too large.
     """
+    uploads.mkdir(exist_ok=True)
+    path = uploads / f".{secrets.token_hex(8)}"
+    try:
+        yield _copy(source, path, most)
+    finally:
+        path.unlink(missing_ok=True)
 
-    def __init__(self, source: Path, uploads: Path, most: int) -> None:
-        self._source, self._uploads, self._most = source, uploads, most
-        self.size, self.sha256 = 0, ""
-        self._copy = uploads / f".{secrets.token_hex(8)}"
 
-    def __enter__(self) -> "_Upload":
-        self._uploads.mkdir(exist_ok=True)
-        try:
-            self._read()
-        except BaseException:
-            self._copy.unlink(missing_ok=True)
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._copy.unlink(missing_ok=True)
-
-    def _read(self) -> None:
-        try:
-            descriptor = os.open(self._source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as missing:
-            raise refused("E010", "", "the request has no file", "hand in the file again") from missing
-        what = hashlib.sha256()
-        with os.fdopen(descriptor, "rb") as source, self._copy.open("xb") as copy:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise refused("E010", "", "the request has no file", "hand in the file again")
-            while chunk := source.read(CHUNK_BYTES):
-                self.size += len(chunk)
-                if self.size > self._most:
-                    break
-                what.update(chunk)
-                copy.write(chunk)
-            copy.flush()
-            os.fsync(copy.fileno())
-        if self.size > self._most and (problem := why_refused(Quota(AuthorLimits(size=self._most)), self.size, 0.0)):
-            raise UserError([problem], 3)
-        if not self.size:
-            raise refused(
-                "E010", "", "the file is empty", "hand in a source file, or a .zip or .tar of the bot's folder"
-            )
-        self.sha256 = what.hexdigest()
-
-    def keep(self) -> None:
-        """Keep the copy, with its SHA-256 as its name."""
-        self._copy.replace(self._uploads / self.sha256)
+def _copy(source: Path, target: Path, most: int) -> _Copy:
+    """Copy a file, and hash the copied bytes: the writer of the file may still change it."""
+    what, size = hashlib.sha256(), 0
+    try:
+        descriptor = os.open(source, FILE_FLAGS)
+    except OSError as missing:
+        raise refused("E010", "", "the request has no file", "hand in the file again") from missing
+    with os.fdopen(descriptor, "rb") as file, target.open("xb") as copy:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise refused("E010", "", "the request has no file", "hand in the file again")
+        while size <= most and (chunk := file.read(CHUNK_BYTES)):
+            size += len(chunk)
+            what.update(chunk)
+            copy.write(chunk)
+        copy.flush()
+        os.fsync(copy.fileno())
+    if problem := why_refused(Quota(AuthorLimits(size=most)), size, 0.0):
+        raise UserError([problem], 3)
+    if not size:
+        raise refused("E010", "", "the file is empty", "hand in a source file, or a .zip or .tar of the bot's folder")
+    return _Copy(target, size, what.hexdigest())
 
 
 def _cancel(desk: Desk, request: Cancel) -> Granted:

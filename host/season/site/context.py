@@ -1,7 +1,6 @@
 """Gives all request handlers of a season's site access to the same documents, inbox and limits."""
 
 import math
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from starlette.requests import Request
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow, VersionRow
-from host.season.entries.inbox import UPLOAD_FILE, Activate, Cancel, Join, Practise, Submit
+from host.season.entries.inbox import SHA256, UPLOAD_FILE, Activate, Cancel, Join, Practise, Submit
 from host.season.entries.inbox import Request as InboxRequest
 from host.season.entries.names import author_name, name_beside, season_bot_name, whole_number
 from host.season.entries.queue import why_refused
@@ -36,7 +35,6 @@ from host.season.site.published import Published
 from host.season.site.uploads import Upload, unreadable
 from host.submissions.intake_log import file_stem
 
-SHA256 = re.compile("[0-9a-f]{64}")
 LATER_S = {"E004": 10, "E005": 1}
 """Least seconds after which a limit allows a submission, by its error code. At other limits, waiting does not help."""
 
