@@ -56,31 +56,31 @@ class Freezer:
             os.close(self._timer)
             self._timer = -1
 
-    def look(self, asked: float) -> None:
-        """Pause the idle bots that must be paused now: the answer to a question asked at the time `asked` is slow."""
+    def look(self) -> None:
+        """Pause the idle bots that must be paused now, because an answer is slow."""
         now = time.perf_counter()
         for turn in tuple(self.idle):
-            if (passed := now - max(turn.since, asked)) >= OFF_TURN_S and turn.must_pause(passed):
+            if (passed := now - max(turn.since, self.slow_since)) >= OFF_TURN_S and turn.must_pause(passed):
                 turn.pause()
 
     def wake_soon(self) -> None:
         """Look at the idle bots while an answer is slow, and set the timer to the moment of the next look."""
         if self._timer < 0 or not (self.idle and self.slow):
             return
-        self.look(self.slow_since)
+        self.look()
         for turn in self.idle:
             turn.count()
         now = time.perf_counter()
-        remaining = self.until_look(self.slow_since, now)
+        remaining = self.until_look(now)
         if now + remaining < self._armed_for:
             self._armed_for = now + remaining
             _libc.timerfd_settime(self._timer, 0, TIMER.pack(0, 0, 0, int(remaining * 1e9) + 1000), None)
 
-    def until_look(self, asked: float, now: float) -> float:
-        """Return the seconds from `now` to the next look at a bot, if the answer to a question asked at `asked` is slow."""
+    def until_look(self, now: float) -> float:
+        """Return the seconds from `now` to the next look at a bot while an answer is slow."""
         until = math.inf
         for turn in self.idle:
-            passed = now - max(turn.since, asked)
+            passed = now - max(turn.since, self.slow_since)
             until = min(until, next((after - passed for after in LOOKS_S if after > passed), OFF_TURN_S))
         return until
 

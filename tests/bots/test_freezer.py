@@ -174,16 +174,17 @@ def test_the_host_wakes_up_twice_during_an_answer_to_look_at_a_bot_without_a_que
     with ours, theirs:
         freezer = Freezer()
         turn = FreezeState(freezer, Keeper(ours, {}), float)
-        assert freezer.until_look(10.0, 10.0) == inf
+        freezer.slow_since = 10.0
+        assert freezer.until_look(10.0) == inf
 
         turn.mark_idle()
         turn.since = 9.0  # long before the question
-        assert freezer.until_look(10.0, 10.0) == pytest.approx(OFF_TURN_S)
-        assert freezer.until_look(10.0, 10.002) == pytest.approx(LONG_OFF_TURN_S - 0.002)
-        assert freezer.until_look(10.0, 10.007) == pytest.approx(OFF_TURN_S)  # it should have been stopped
+        assert freezer.until_look(10.0) == pytest.approx(OFF_TURN_S)
+        assert freezer.until_look(10.002) == pytest.approx(LONG_OFF_TURN_S - 0.002)
+        assert freezer.until_look(10.007) == pytest.approx(OFF_TURN_S)  # it should have been stopped
 
         turn.since = 10.001  # another bot's answer has been slow since 10.0
-        assert freezer.until_look(10.0, 10.001) == pytest.approx(OFF_TURN_S)
+        assert freezer.until_look(10.001) == pytest.approx(OFF_TURN_S)
 
 
 @pytest.mark.timing
