@@ -92,11 +92,13 @@ class OneShot:
         look = Overdue(min(clock.free, MIN_MEASURED_WAIT_S) if keeper.warm else clock.free, self._overdue)
         limits, wall = self._limits._replace(cpu=self._allowed), MAX_WALL_FACTOR * clock.granted
         words = [*self._context.argv, *self._context.bot.spec.ask(question.view)]
-        ended = await keeper.ask(words, self._context.environment(), limits, wall, look)
+        try:
+            ended = await keeper.ask(words, self._context.environment(), limits, wall, look)
+        finally:
+            took = time.perf_counter() - clock.asked
+            monitored.final_check(0.0)  # its usage is reported with its end
         self.stderr_log.question = question
         self.stderr_log.append(ended.marked_stderr)
-        took = time.perf_counter() - clock.asked
-        monitored.final_check(0.0)  # its usage is reported with its end
         self._control.count(ended, starts=1, waited=self._waited)
         answer = self._judge(ended)
         clock.ended(ended.wall, ended.cpu, answer)

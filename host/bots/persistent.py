@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
+from host.base.errors import HostFailure
 from host.bots.batch_state import IDLE, WAITING, AnswerReader, BatchEvents, BatchState, OutputFault, TableIds
 from host.bots.blame import Ending, fault_of
 from host.bots.bot_process import BotContext
@@ -29,7 +30,7 @@ from host.bots.values import (
     ProcessTotals,
     QuickAnswer,
 )
-from host.sandbox.keeper import LOST, KeeperDied
+from host.sandbox.keeper import LOST, KeeperDied, KeeperOutOfMemory
 from protocols import PROTOCOLS
 from protocols.wire import Fault, FaultKind, Move
 
@@ -132,17 +133,21 @@ class PersistentProcess:
 
     async def finish(self) -> BatchResult:
         """Return the results of the batch, in order. After a fault that ends the process, later questions have no result."""
-        if self._result is None:
-            failed = await self._prepare()
-            if failed is not None:
-                return BatchResult.empty()._replace(failed=failed)
-            self._write(self._alive)
-            if self._alive.poll(QUICK_ANSWER_MS):
-                self.read_available(time.perf_counter())
-        child = self._alive
-        if self._batch.state is WAITING:
-            await child.while_writing(self._wait)
-        return await self._conclude(child)
+        try:
+            if self._result is None:
+                failed = await self._prepare()
+                if failed is not None:
+                    return BatchResult.empty()._replace(failed=failed)
+                self._write(self._alive)
+                if self._alive.poll(QUICK_ANSWER_MS):
+                    self.read_available(time.perf_counter())
+            child = self._alive
+            if self._batch.state is WAITING:
+                await child.while_writing(self._wait)
+            return await self._conclude(child)
+        except (HostFailure, KeeperOutOfMemory):
+            self._context.monitored.final_check(0.0)  # else a bot that gets no other process would owe an answer
+            raise
 
     async def _prepare(self) -> Outcome | None:
         """Prepare a process for the batch. Return None, or if that fails, the outcome of the first question."""

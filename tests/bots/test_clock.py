@@ -1,6 +1,7 @@
 """Clocks: which time counts for an answer, when it is late, and when the machine is to blame."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -26,10 +27,11 @@ from helpers import (
     written,
 )
 
+from host.base.errors import HostFailure
 from host.bots.bot_spec import BuiltBot
 from host.bots.clock import Clock, HostStall
 from host.bots.conversation import AskedProcess
-from host.bots.monitor import MonitoredSandbox, running_monitor
+from host.bots.monitor import Monitor, MonitoredSandbox, running_monitor
 from host.bots.run_queue import RunQueueWaits, ThreadTime, foreign_wait
 from host.bots.seat import open_process, open_seat
 from host.bots.stall_sampler import Stalls
@@ -40,7 +42,7 @@ from host.play.jobs import Job
 from host.play.records import Record
 from host.sandbox.bubblewrap import Home
 from host.sandbox.detect import detect
-from host.sandbox.launch import sandboxed
+from host.sandbox.launch import Sandbox, sandboxed
 from host.sandbox.levels import Level
 from host.sandbox.limits import MAX_WALL_FACTOR, Limits
 from host.sandbox.process_tree import descendants
@@ -477,6 +479,41 @@ def test_a_bot_without_processor_time_for_a_question_owes_no_answer() -> None:
                 failed = (await process.finish()).failed
             assert failed == OVERSPENT
             assert not watched[0].samples.are_due
+
+    trio.run(ask)
+
+
+class StalledClock(Clock):
+    """A clock on a machine that stalls at every deadline."""
+
+    def extension(self, _wall: float) -> float:
+        raise HostStall("the machine was busy")
+
+
+@pytest.mark.parametrize("protocol", ["argv", "lines"])
+def test_a_bot_owes_no_answer_after_a_failure_of_the_host(protocol: str) -> None:
+    """It may get no other sandbox in its fixture, and while an answer is slow, all other bots are paused."""
+    limits = AMPLE._replace(move=0.05, startup=0.05)
+    bot = bot_of("import time\ntime.sleep(3600)\n", ".py", "stalled", limits, protocol)
+
+    async def ask() -> None:
+        async with (
+            running_monitor() as watcher,
+            sandboxed(levels()[-1], Home(Path(bot.folder)), limits) as sandbox,
+            open_process(bot, GAMES["cardshark"], sandbox, 1, watcher, new_clock=StalledClock) as process,
+        ):
+            process.send(Batch([Question(1, 1, GAMES["cardshark"].examples[0])]))
+            async with trio.open_nursery() as nursery:
+                if protocol == "argv":
+                    nursery.start_soon(kill_when_slow, watcher, sandbox)
+                with pytest.raises(HostFailure):
+                    await process.finish()
+            assert watcher.turns.slow == 0
+
+    async def kill_when_slow(watcher: Monitor, sandbox: Sandbox) -> None:
+        while not watcher.turns.slow:
+            await trio.sleep(0.01)
+        os.kill(sandbox.pid, signal.SIGKILL)
 
     trio.run(ask)
 
