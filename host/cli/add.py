@@ -211,7 +211,7 @@ def _replace(
         message = f"is {entry.path}, and `add` replaces only what is in {bots}"
         raise UserError([Problem("R015", name, message, hint="croupier ls -v lists the files of the bots")], 3)
     old = bots / entry.path.name
-    entered = trio.run(replace_version, tournament, old, submission, name, reason, level)
+    entered = trio.run(replace_version, tournament, old, submission, entry.name, reason, level)
     bot, target, report, change, _ = entered
     intake_log.append(bots, _logged(entered, submission))
     row = {"bot": bot.name, "path": str(target), "sha256": bot.sha256, "accepted": report.accepted}

@@ -66,7 +66,8 @@ def find_bots(
         game = find_game(game, registry) if game else None
     tournament = tournament_here(folder)
     wanted = game or (tournament.game if tournament else None)
-    submissions = _Finder(folder, tournament, wanted, load).find_all(names)
+    finder = _Finder(folder, tournament, wanted, load)
+    submissions = [finder.find(name) for name in names]
     if wanted:  # the game that a bot's file names is compared as text, and not loaded
         spelled = {name: wanted for name in (wanted.name, ref_of(wanted).said) if name}
     else:
@@ -96,18 +97,14 @@ class _Finder:
         self._limits = tournament.limits if tournament else Limits()
         self._entries: dict[str, Entry] | None = None
 
-    def find_all(self, names: Sequence[str]) -> list[Submission]:
-        return [self._find(name) for name in names]
-
-    def _find(self, name: str) -> Submission:
+    def find(self, name: str) -> Submission:
         if name.startswith(SAMPLE_PREFIX):
             folder = sample(name, self._game.name if self._game else None)
             return load_submission(folder, self._limits).with_keys(game=folder.parent.name)
         if (path := Path(name)).exists():
             return self._load(path, self._limits, self._game)
         if self._entries is None:
-            entries = self._tournament.entries(self._folder) if self._tournament else []
-            self._entries = {entry.name: entry for entry in entries}
+            self._entries = _by_name(self._tournament.entries(self._folder) if self._tournament else [])
         if name in self._entries:
             return self._entries[name].playable
         if self._entries:
@@ -119,8 +116,14 @@ class _Finder:
 def find_entries(tournament: "Tournament", folder: Path, names: Sequence[str]) -> list[Entry]:
     """Return all bots of a tournament, or only the bots in `names`, each with its problems."""
     entries = tournament.entries(folder)
-    known = {entry.path.stem: entry for entry in entries} | {entry.name: entry for entry in entries}
+    known = _by_name(entries)
     return [_entry(name, known, tournament) for name in names] if names else entries
+
+
+def _by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
+    """Return the bots by name, and by the name of their file or folder if no bot has that name."""
+    places = {entry.path.name if entry.path.is_dir() else entry.path.stem: entry for entry in entries}
+    return places | {entry.name: entry for entry in entries}
 
 
 def _entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:

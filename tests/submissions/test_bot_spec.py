@@ -435,6 +435,13 @@ def test_the_game_that_one_bot_declares_is_that_of_a_bot_that_declares_none(here
     assert (found.game.name, [each.spec.game for each in found.submissions]) == ("holdem", ["holdem", ""])
 
 
+def test_a_bot_of_the_tournament_is_found_by_its_name_and_by_that_of_its_folder(here: Path) -> None:
+    (here / "croupier.toml").write_text('game = "pazaak"\n')
+    lay({"bots/mine.1/x.py": PY, "bots/mine.1/bot.toml": 'name = "Nestor"', "bots/other.py": PY})
+    found = find_bots(here, ["Nestor", "mine.1", "other"])
+    assert [each.name for each in found.submissions] == ["Nestor", "Nestor#2", "other"]
+
+
 def test_every_broken_bot_is_named_at_once(here: Path) -> None:
     lay({"bots/a+": "#!/opt/none/x\n", "bots/b": SH, "bots/c.py": PY})
     with pytest.raises(UserError) as refused:

@@ -294,6 +294,18 @@ def test_more_tourneys_are_played_and_no_bot_can_join_them(tmp_path: Path) -> No
     assert (late.code, late.first.partition(": ")[2]) == (3, told)
 
 
+def test_a_bot_that_is_replaced_by_the_name_of_its_folder_keeps_its_own_name(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", CUP, 20, "ada")
+    old, new = cup / "bots" / "mine", tmp_path / "new.py"
+    old.mkdir()
+    (old / "bot.toml").write_text('name = "Nestor"\n')
+    for path in (old / "bot.py", new):
+        path.write_text(PAZAAK_BOT.format(limit=15))
+    replaced = croupier("add", new, "--replace", "mine", "--reason", "faster", "-C", cup, "--json")
+    assert (replaced.code, replaced.json["rows"][0]["bot"]) == (0, "Nestor")
+    assert sorted(path.name for path in (cup / "bots").glob("*.py")) == ["Nestor.py", "ada.py"]
+
+
 @pytest.mark.long
 def test_a_new_version_ends_as_if_it_had_played_from_the_beginning(tmp_path: Path) -> None:
     text = CUP + CROSS
