@@ -12,11 +12,7 @@ from typing import Any
 from host.base.errors import Problem, UserError
 from host.journal.descriptions import stored_value
 from host.journal.schema import APPLICATION, VERSION, strange_definition
-from host.journal.state import (
-    RunState,
-    bot_from_row,
-    run_from_rows,
-)
+from host.journal.state import RunState, bot_from_row, run_from_rows
 from host.stages import Registry
 
 
@@ -30,13 +26,7 @@ def reject_corrupt(path: Path) -> Iterator[None]:
     """Raise UserError if the block cannot decode a row. A row that SQLite can read may still contain anything."""
     try:
         yield
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        RecursionError,
-        zlib.error,
-    ) as damaged:  # msgspec's errors are ValueErrors
+    except (ValueError, LookupError, TypeError, RecursionError, zlib.error) as damaged:  # msgspec's are ValueErrors
         raise UserError([refusal(path, f"is damaged: {damaged}")], 3) from damaged
 
 

@@ -33,15 +33,7 @@ from host.journal.lock import lock_holder
 from host.journal.schema import COUNTED
 from host.journal.seals import Link, Seals
 from host.journal.stage_sums import StageSums
-from host.journal.state import (
-    RecordedBot,
-    RunState,
-    RunStatus,
-    Withdrawn,
-    bot_from_row,
-    run_rows,
-    stage_rows,
-)
+from host.journal.state import RecordedBot, RunState, RunStatus, Withdrawn, bot_from_row, run_rows, stage_rows
 from host.play.lines import lines_of
 from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
 from host.stages import CROUPIERS, Registry, as_counted_by

@@ -20,14 +20,7 @@ from host.journal.lock import locked
 from host.journal.reader import Journal, not_played, pack
 from host.journal.schema import APPLICATION, JOURNAL_TABLES, VERSION
 from host.journal.seals import CHAIN_TABLE
-from host.journal.state import (
-    RecordedBot,
-    RunState,
-    RunStatus,
-    StageStatus,
-    run_rows,
-    stage_rows,
-)
+from host.journal.state import RecordedBot, RunState, RunStatus, StageStatus, run_rows, stage_rows
 from host.play.records import Fixture, Record
 from host.stages import CROUPIERS, Registry
 

@@ -14,12 +14,7 @@ from host.journal.reader import Journal, reading
 from host.journal.tournament_dir import START_AGAIN, Folder
 from host.sandbox.detect import require_level
 from host.stages import references_of
-from host.tournament.additions import (
-    late_problems,
-    more_problems,
-    raised_keys,
-    with_raised,
-)
+from host.tournament.additions import late_problems, more_problems, raised_keys, with_raised
 
 RESTORE_TO_CONTINUE = f"restore it to continue, or {START_AGAIN}"
 

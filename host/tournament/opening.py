@@ -17,12 +17,7 @@ from host.journal.state import RecordedBot, RunState, RunStatus
 from host.journal.tournament_dir import START_AGAIN, Folder, commitment
 from host.journal.writer import JournalWriter
 from host.sandbox.levels import NO_SANDBOX, UNPROTECTED, Level
-from host.tournament.additions import (
-    Additions,
-    late_problems,
-    raised_keys,
-    record_additions,
-)
+from host.tournament.additions import Additions, late_problems, raised_keys, record_additions
 from host.tournament.fixture_size import fewest_tables
 from host.tournament.loading import RESTORE_TO_CONTINUE, changed_config
 from host.tournament.stage_runner import Backend

@@ -184,11 +184,7 @@ async def play_tournament(
     logs = Logs(folder.run, watch.say)
     try:
         game, bots = await backend.ready(
-            submissions,
-            tournament.game,
-            tournament.limits,
-            level,
-            slow_preparation_reporter(watch.say),
+            submissions, tournament.game, tournament.limits, level, slow_preparation_reporter(watch.say)
         )
     except UserError as refused:
         raise logs.refused(refused) from refused
