@@ -5,31 +5,43 @@ Each function is the `shell_complete` of a parameter.
 
 from collections.abc import Iterable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from host.base.errors import UserError
-from host.base.toml_file import read
+from host.base.toml_file import read, read_untrusted
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
 def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Complete bots of the tournament (by file and folder) and sample bots; if none matches, let the shell complete files."""
+    """Complete bots of the tournament and sample bots; if none matches, let the shell complete files."""
     from click.shell_completion import CompletionItem
 
     from host.games import GAMES
     from host.submissions.sample_bots import samples
 
     paths = [path for path in sorted((_folder(ctx) / "bots").glob("*")) if not path.name.startswith((".", "_"))]
-    names = [path.stem if path.is_file() else path.name for path in paths]
+    names = [_bot_name(path) for path in paths]
     game = _config(ctx).get("game")
     for each in [game] if isinstance(game, str) else GAMES:
         names += [f"sample:{name}" for name in sorted(samples(each))]
     found = [CompletionItem(name) for name in _matching(incomplete, names)]
     return found or [CompletionItem(incomplete, type="file")]
+
+
+def _bot_name(path: Path) -> str:
+    """Return the name of a bot. If a shell would split it into words, return that of its folder."""
+    if path.is_file():
+        return path.stem
+    try:
+        name = str(read_untrusted(path / "bot.toml").data.get("name", ""))
+    except UserError:
+        name = ""
+    return name if name and quote(name) == name else path.name
 
 
 def stages(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

@@ -32,6 +32,16 @@ def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cup_in(tmp_path_factory.mktemp("cup") / "cup", ["davey.c", "cautious.c"])
 
 
+@pytest.fixture(scope="module")
+def named(cup: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tournament with bots that have other names than their folders."""
+    copy = shutil.copytree(cup, tmp_path_factory.mktemp("named") / "cup")
+    for folder, name in (("one", "Nestor"), ("mine", "My Bot")):
+        (copy / "bots" / folder).mkdir()
+        (copy / "bots" / folder / "bot.toml").write_text(f'name = "{name}"\n')
+    return copy
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_understands_its_completion(shell: str) -> None:
     script = croupier_process(env=environment(_CROUPIER_COMPLETE=f"{shell}_source")).out
@@ -50,6 +60,8 @@ COMPLETED = [
     ("-C {cup} standings ", ["tables"]),
     ("-C {cup} run --stage t", ["tables"]),
     ("-C {cup} check d", ["davey"]),
+    ("-C {named} faults N", ["Nestor"]),
+    ("-C {named} faults m", ["mine"]),
     ("-C {cup} play cautious sample:l", ["sample:lim17", "sample:linear_bet", "sample:lisper"]),
     ("run --dr", ["--dry-run"]),
 ]
@@ -67,8 +79,8 @@ def completion(words: str) -> tuple[list[str], bool]:
 
 
 @pytest.mark.parametrize(("words", "offered"), COMPLETED)
-def test_what_is_known_is_offered_and_trio_stays_away(words: str, offered: list[str], cup: Path) -> None:
-    assert completion(words.format(cup=cup)) == (offered, False)
+def test_what_is_known_is_offered_and_trio_stays_away(words: str, offered: list[str], cup: Path, named: Path) -> None:
+    assert completion(words.format(cup=cup, named=named)) == (offered, False)
 
 
 # croupier config.
