@@ -34,8 +34,8 @@ from host.ops.bots import find_bots
 from host.play.bot_pool import BotPool
 from host.play.jobs import WorkerSetup
 from host.play.match import OwnRules, OwnTable, max_open_tables
-from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables, table_setups
-from host.play.table_plans import bot_of, player_name, process_of
+from host.play.stepping import NAME, PLAYER, SteppedTable, SteppedTables, endless_setups
+from host.play.table_plans import bot_of, player_name, process_number
 from host.rules.catalogue import CustomName, ref_of
 from host.stages.adhoc import Adhoc
 from host.submissions.examine import prepare_bots
@@ -83,7 +83,7 @@ class _Bots:
         """Start those of the named processes that have not been started."""
         for player in players:
             if player != PLAYER and player not in self.seats:
-                block = self._pool.seat(bot_of(player), process_of(player), NAME, self._failures)
+                block = self._pool.seat(bot_of(player), process_number(player), NAME, self._failures)
                 self.seats[player] = await self._stack.enter_async_context(block)
 
     def faults(self) -> dict[str, dict[str, int]]:
@@ -150,7 +150,7 @@ class _Tables:
                 self._built = [*built, *(bot for bot, _ in self._functions)]
         self._end, self._ended = trio.Event(), trio.Event()
         self._bots = await self._session.start(self._hold, self._end)
-        setups = enumerate(table_setups(settings.rules, [bot.name for bot in self._built], self._root), 1)
+        setups = enumerate(endless_setups(settings.rules, [bot.name for bot in self._built], self._root), 1)
         rules, bots = OwnRules(settings.game, self._root), self._bots
 
         def new_table(index: int) -> OwnTable:

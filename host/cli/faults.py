@@ -27,7 +27,7 @@ from protocols.wire import FaultKind
 @click.pass_obj
 def faults(context: CliContext, bot: str | None, kind: str | None, version: int | None, journal: Path | None) -> None:
     """List the faults by bot and kind: how many, and the evidence of one."""
-    from host.inspect.faults import fault_groups, lines_of
+    from host.inspect.faults import fault_groups, report_lines
 
     if kind is not None:
         check_kind(kind)
@@ -47,7 +47,7 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
     option = journal_option(context.folder, book.path)
     rows, missing = [group.json() for group in chosen], [each.json() for each in undecided]
     facts = {"journal": str(book.path), "rows": rows, "undecided": missing}
-    print_result(context, "faults", Facts(facts, lines_of(chosen, undecided, option, verbose=context.verbose)))
+    print_result(context, "faults", Facts(facts, report_lines(chosen, undecided, option, verbose=context.verbose)))
 
 
 def check_kind(kind: str) -> None:

@@ -13,7 +13,7 @@ from host.rules.catalogue import place_in_own_code, ref_of
 from protocols.wire import Fault, Move
 
 NAME = re.compile(r"[a-z][a-z0-9_.]{0,39}")
-RESERVED = frozenset({"table.start", "ask", "answer", "table.end"})
+RESERVED_EVENTS = frozenset({"table.start", "ask", "answer", "table.end"})
 """Events that croupier itself reports for every game."""
 
 SEATS = ("seat", "seats", "winner", "winners", "out")
@@ -83,7 +83,7 @@ def guarded(game: Game, path: str, steps: Iterator[GameStep]) -> Iterator[GameSt
 
 def told(game: Game, path: str, event: str, facts: Mapping[str, Any], seats: int) -> dict[str, Any]:
     """Return one event's facts, safe for pages. Raise UserError if its name or a fact cannot be shown."""
-    if not NAME.fullmatch(str(event)) or event in RESERVED:
+    if not NAME.fullmatch(str(event)) or event in RESERVED_EVENTS:
         raise refusal(game, f"an event of {path} is called {one_line(str(event))[:40]!r}, which is not allowed")
     safe: dict[str, Any] = {}
     for name, fact in facts.items():

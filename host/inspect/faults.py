@@ -74,7 +74,7 @@ class FaultGroup(NamedTuple):
         }
 
     def text(self, option: str, *, verbose: bool) -> Iterator[str]:
-        """Yield the group as lines, with the evidence of its first recorded fault. For `option`, see `lines_of`."""
+        """Yield the group as lines, with the evidence of its first recorded fault. For `option`, see `report_lines`."""
         details = f"  ({', '.join([after_faults(self.after)] if self.after else self.details)})"
         details = "" if details == "  ()" else details
         yield f"{escape_control_chars(self.bot)}  {escape_control_chars(self.kind)}  ×{self.total}{details}"
@@ -104,7 +104,7 @@ class FaultGroup(NamedTuple):
             yield f"  stderr   {line}"
 
 
-def lines_of(
+def report_lines(
     groups: Sequence[FaultGroup], undecided: Sequence[UndecidedFixture], option: str, *, verbose: bool
 ) -> Iterator[str]:
     """Yield groups as lines, after a sentence about the fixtures without a result.

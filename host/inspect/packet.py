@@ -21,7 +21,7 @@ MAX_FAULTS, MAX_SLOWEST, MAX_TABLES = 1000, 50, 200
 SLOWEST = "slowest"
 
 
-class OwnDecision(NamedTuple):
+class PacketDecision(NamedTuple):
     """A decision of the bot with its evidence.
 
     Texts are as the programs wrote them; bytes that are not UTF-8 are replaced.
@@ -39,7 +39,7 @@ class OwnDecision(NamedTuple):
     time: str  # how the time was spent, in words; "" if nothing was measured
 
 
-class OwnTable(NamedTuple):
+class PacketTable(NamedTuple):
     """A table of the bot, as seen from its seat."""
 
     table: str
@@ -58,9 +58,9 @@ class Packet(NamedTuple):
     sha256: str
     tables: int  # number of tables that the bot has played
     fault_counts: dict[str, int]
-    faults: tuple[OwnDecision, ...]
-    slowest: tuple[OwnDecision, ...]
-    own_tables: tuple[OwnTable, ...]
+    faults: tuple[PacketDecision, ...]
+    slowest: tuple[PacketDecision, ...]
+    own_tables: tuple[PacketTable, ...]
     left_out: str  # why some of its tables are not in the packet; "" if all are
 
 
@@ -98,8 +98,8 @@ def packet_of(journal: Journal, bot: str) -> Packet:
     )
 
 
-def _decision(table: str, piece: Evidence) -> OwnDecision:
-    return OwnDecision(
+def _decision(table: str, piece: Evidence) -> PacketDecision:
+    return PacketDecision(
         where=f"{table}:{piece.number}",
         kind=piece.kind,
         detail=piece.detail,
@@ -117,9 +117,9 @@ def _text(written: bytes) -> str:
     return written.decode(errors="replace")
 
 
-def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[OwnTable], str]:
+def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[PacketTable], str]:
     """Return the first tables of the bot as its seat saw them, and a text that says why others are left out."""
-    root, running, found = known_root(journal), set[str](), list[OwnTable]()
+    root, running, found = known_root(journal), set[str](), list[PacketTable]()
     if root is None:
         return [], "The seed of the run is not known here, so tables cannot be shown."
     finished = visible(journal).stages
@@ -137,7 +137,7 @@ def _tables(journal: Journal, bot: str, records: list[Record]) -> tuple[list[Own
     return found, " ".join(parts)
 
 
-def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -> Iterator[OwnTable]:
+def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -> Iterator[PacketTable]:
     """Yield the first tables of a fixture at which a bot had a seat, at most `most` of them."""
     for table in load(journal, root, path):
         if most <= 0:
@@ -147,8 +147,8 @@ def _of_fixture(journal: Journal, root: bytes, path: str, bot: str, most: int) -
             yield _own(table, table.sitting.bots.index(bot))
 
 
-def _own(table: ReplayedTable, seat: int) -> OwnTable:
+def _own(table: ReplayedTable, seat: int) -> PacketTable:
     seen = for_author(table, seat)
     scores = next((tuple(each.facts["scores"]) for each in reversed(table.events) if "scores" in each.facts), ())
     events = tuple({"ev": each.ev, **each.facts} for each in seen.events)
-    return OwnTable(table.sitting.path, seat, tuple(table.sitting.bots), scores, events)
+    return PacketTable(table.sitting.path, seat, tuple(table.sitting.bots), scores, events)

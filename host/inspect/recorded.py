@@ -134,14 +134,14 @@ class RecordedTable(NamedTuple):
 
     def decisions(self) -> Iterator[Decision]:
         """Play the table again and yield its decisions in order. Raise AnswersDoNotFit if there are too many answers."""
-        yield from Replay(self)
+        yield from TableReplay(self)
 
 
 class AnswersDoNotFit(ValueError):
     """Raised when the recorded answers do not fit this game with this seed."""
 
 
-class Replay:
+class TableReplay:
     """A replay of a recorded table: iterate over it to get the decisions. `game` is the game so far.
 
     Requesting the next decision passes the answer of the last one to the game.

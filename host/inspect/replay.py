@@ -10,7 +10,7 @@ from host.bots.values import Evidence
 from host.games.engine import Game, Scores
 from host.inspect import event_validation
 from host.inspect.evidence import time_breakdown
-from host.inspect.recorded import AnswersDoNotFit, RecordedTable, Replay
+from host.inspect.recorded import AnswersDoNotFit, RecordedTable, TableReplay
 from host.rules.catalogue import ref_of
 from host.submissions.headline import Output
 from protocols.wire import Answer, Fault, Move, encode_view
@@ -75,7 +75,7 @@ def events(recorded: RecordedTable) -> Iterator[Event]:
     if strange:
         event_validation.checked_value(game, f"the rules of {path}", recorded.sitting.rules._asdict())
     with event_validation.blaming_game(game, path):
-        replay = Replay(recorded, tell)
+        replay = TableReplay(recorded, tell)
     yield Event("table.start", {"table": path, "bots": list(bots)})
     asked = 0  # questions
     for decision in event_validation.guarded(game, path, iter(replay)):

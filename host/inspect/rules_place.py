@@ -22,7 +22,7 @@ _HEAD, _BYTES = struct.Struct("=QQ"), 4096  # number of calls of the rules, whet
 _T = TypeVar("_T")
 
 
-class Place(NamedTuple):
+class RulesCall(NamedTuple):
     """The present computation of the rules: the number of the call, 0 if there is none; and the table, in words."""
 
     number: int
@@ -51,10 +51,10 @@ class RulesPlace:
         finally:
             _HEAD.pack_into(self._memory, 0, self._calls, 0)
 
-    def read(self) -> Place:
+    def read(self) -> RulesCall:
         """Return the present computation of the rules, or the last one if the rules have ended their process."""
         calls, computing = _HEAD.unpack_from(self._memory)
-        return Place(calls * computing, self._memory[_HEAD.size :].partition(b"\0")[0].decode(errors="replace"))
+        return RulesCall(calls * computing, self._memory[_HEAD.size :].partition(b"\0")[0].decode(errors="replace"))
 
 
 COMMAND_PLACE: ContextVar[RulesPlace | None] = ContextVar("COMMAND_PLACE", default=None)

@@ -19,7 +19,7 @@ NAME = "env"  # the first part of the names of tables, on which the cards depend
 PLAYER = "/"  # the caller among the bots of a table; no bot has this name
 
 
-def table_setups(rules: Any, opponents: Sequence[str], root: bytes) -> Iterator[TableSetup]:
+def endless_setups(rules: Any, opponents: Sequence[str], root: bytes) -> Iterator[TableSetup]:
     """Yield tables without end: the seat of the caller rotates, and the bots at the other seats are drawn."""
     for number in count(1):
         path, seat = f"{NAME}/{number}", (number - 1) % rules.seats

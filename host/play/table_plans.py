@@ -22,7 +22,7 @@ def bot_of(player: str) -> str:
     return player.partition("/")[0]
 
 
-def process_of(player: str) -> int:
+def process_number(player: str) -> int:
     """Return the number of a bot's process, from 0, given the name of the process (see `player_name`)."""
     return int(player.partition("/")[2] or 1) - 1
 

@@ -1,9 +1,9 @@
 """Plays the tables of a game whose rules are in Python: `python -m host.referees.python_rules GAME FOLDER HERE`.
 
 The game is in an organiser's code in FOLDER, or in OpenSpiel or TextArena. The working directory of the process is
-HERE. The process reads and writes the messages of host/play/sources/batches.py. It reports no events: a replay plays
-the recorded answers again. If the rules fail, the process writes the reason as the last line of standard error, and
-ends.
+HERE. The process reads and writes the messages of host/play/sources/rules_messages.py. It reports no events: a replay
+plays the recorded answers again. If the rules fail, the process writes the reason as the last line of standard error,
+and ends.
 """
 
 import os
@@ -19,7 +19,7 @@ from host.games.engine import Game, GameFailed, Table
 from host.games.luck import Deal, Luck
 from host.play.lines import moves_of
 from host.play.records import read_answer
-from host.play.sources.batches import HEAD, READY, Batch, Failure, Kind, Opening, Reply, Said, framed
+from host.play.sources.rules_messages import HEAD, READY, Failure, Opening, Reply, RoundInput, Said, ViewType, framed
 from host.rules.catalogue import GameRef, game_failure, reload_game
 from protocols.wire import MAX_CACHED_CHARS, Answer
 
@@ -44,15 +44,15 @@ class _Answers(dict[str, Answer]):
         return answer
 
 
-class _Kinds(dict[type[Any], int]):
+class _ViewTypes(dict[type[Any], int]):
     """Numbers of the types of views, from 0. `new` lists the types that got their number in the current reply."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.new: list[Kind] = []
+        self.new: list[ViewType] = []
 
     def __missing__(self, kind: type[Any]) -> int:
-        self.new.append(Kind(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ())))
+        self.new.append(ViewType(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ())))
         number = self[kind] = len(self)
         return number
 
@@ -61,27 +61,27 @@ class Tables:
     """The open tables of a game, by number."""
 
     def __init__(self, game: Game) -> None:
-        self._game, self._tables, self._answers, self._kinds = game, dict[int, Table](), _Answers(), _Kinds()
+        self._game, self._tables, self._answers, self._view_types = game, dict[int, Table](), _Answers(), _ViewTypes()
         self._type = type(game.default_rules)
         self._rules: tuple[bytes, Any] = b"", None  # rules of the last opened table: their bytes and their value
 
-    def reply(self, batch: Batch) -> Reply:
-        """Return the reply to a batch: the next step of each table in it. Raise _Failed if the rules fail."""
-        self._kinds.new = []
-        steps = [*self._steps(batch)]
-        return Reply(self._kinds.new, steps)
+    def reply(self, given: RoundInput) -> Reply:
+        """Return the reply to an input: the next step of each table in it. Raise _Failed if the rules fail."""
+        self._view_types.new = []
+        steps = [*self._steps(given)]
+        return Reply(self._view_types.new, steps)
 
-    def _steps(self, batch: Batch) -> Iterator[Said]:
-        for number in batch.dropped:
+    def _steps(self, given: RoundInput) -> Iterator[Said]:
+        for number in given.dropped:
             del self._tables[number]
-        for number, spelled in batch.answers:
+        for number, spelled in given.answers:
             table = self._tables[number]
             try:
                 fair = [table.answer(self._answers[each]) for each in spelled]
             except GameFailed as failed:
                 raise _Failed(number) from failed
             yield self._step(number, table, () if all(fair) else tuple([at for at, ok in enumerate(fair) if not ok]))
-        for opening in batch.opened:
+        for opening in given.opened:
             yield self._step(opening.number, self._open(opening), ())
 
     def _open(self, opening: Opening) -> Table:
@@ -98,8 +98,8 @@ class Tables:
     def _step(self, number: int, table: Table, illegal: tuple[int, ...]) -> Said:
         request = table.request
         if request is not None:
-            kinds, asked = self._kinds, table.together or (request,)
-            return tuple([(seat, kinds[type(view)], view) for seat, view in asked]), None, illegal, None
+            types, asked = self._view_types, table.together or (request,)
+            return tuple([(seat, types[type(view)], view) for seat, view in asked]), None, illegal, None
         del self._tables[number]
         return (), table.scores, illegal, moves_of(table)
 
@@ -109,12 +109,12 @@ def serve(game: Game, reads: int, writes: int) -> None:
 
     `reads` and `writes` are file descriptors.
     """
-    tables, decode = Tables(game), msgspec.msgpack.Decoder(Batch).decode
+    tables, decode = Tables(game), msgspec.msgpack.Decoder(RoundInput).decode
     _write(writes, READY)
     with open(reads, "rb") as messages:
         while head := messages.read(HEAD.size):
-            batch = decode(messages.read(*HEAD.unpack(head)))
-            _write(writes, framed(tables.reply(batch)))
+            given = decode(messages.read(*HEAD.unpack(head)))
+            _write(writes, framed(tables.reply(given)))
 
 
 def _write(writes: int, data: bytes) -> None:

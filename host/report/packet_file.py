@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from host.base.safe_text import escape_control_chars
-from host.inspect.packet import OwnTable, Packet
+from host.inspect.packet import Packet, PacketTable
 from host.inspect.replay import Event, as_text
 from host.report.page import environment
 
@@ -42,7 +42,7 @@ def page_of(packet: Packet) -> str:
     return environment().get_template("packet.html").render(packet=packet, tables=tables, safe=escape_control_chars)
 
 
-def _text(table: OwnTable) -> str:
+def _text(table: PacketTable) -> str:
     """Return the events of a table as lines, with control characters escaped."""
     events = [Event(each["ev"], {key: value for key, value in each.items() if key != "ev"}) for each in table.events]
     return "\n".join(map(escape_control_chars, as_text(events, table.bots, [])))

@@ -29,7 +29,7 @@ MAX_FIELDS = 64
 MAX_WORDS = 4096  # most random words of one stream that a referee may ask for
 MAX_EDGES = 100
 MAX_PATTERN_BYTES = 1 << 20  # of a compiled pattern, with its memory while it runs; a usual one has 2 KiB
-RESERVED = frozenset({"table", "bank"})
+RESERVED_FIELDS = frozenset({"table", "bank"})
 """Names that no field of a question can have: the protocol `json` uses them."""
 
 FIELD_TYPES: Mapping[str, Any] = {
@@ -133,7 +133,7 @@ def _fields(value: Any) -> tuple[tuple[str, Any], ...]:
             raise InvalidValue(
                 "C009", f"names a field {to_toml(name)}", "small letters, digits and _, and no keyword of Python"
             )
-        if name in RESERVED or name in {known for known, _ in fields}:
+        if name in RESERVED_FIELDS or name in {known for known, _ in fields}:
             raise InvalidValue("C009", f"has a field {name}, which is taken", "another name")
         if kind not in FIELD_TYPES:
             kinds = ", ".join(f'"{name}: {word}"' for word in FIELD_TYPES if word)

@@ -22,7 +22,7 @@ from host.games.engine import Game
 from host.games.luck import Luck
 from host.play.records import read_answer
 from host.play.sources.referee import RefereeProgram, RefereeSource, referee_source
-from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
+from host.play.sources.source import NewTable, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
 from host.rules.answer_forms import Form, random_answer
 from host.rules.foreign import is_foreign
@@ -150,11 +150,11 @@ class Bench:
                 return await _Tables(self, source, run).play(until)
         raise SourceFailed(f"did not end its tables within {RUN_TIMEOUT_S:g} s")
 
-    def opened(self, table: int, number: int) -> Opened:
+    def opened(self, table: int, number: int) -> NewTable:
         """Return a table of the check, to be opened as `number`. Its rules and its luck depend on `table` only."""
         rules = self._rules[(table - 1) % len(self._rules)]
         bots = tuple(f"bot {seat}" for seat in range(rules.seats))
-        return Opened(number, TableSetup(bots, rules, f"check/{table}"), ROOT)
+        return NewTable(number, TableSetup(bots, rules, f"check/{table}"), ROOT)
 
 
 class _Tables:
@@ -449,7 +449,7 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
             async with referee_source(program, SourcePlace(level, (), monitor)) as source:
                 source.watched, source.key = True, bytes.fromhex(failed.luck)
                 await _replay(
-                    source, Opened(1, TableSetup(tuple(failed.bots), rules, failed.table), ROOT), answers, lines
+                    source, NewTable(1, TableSetup(tuple(failed.bots), rules, failed.table), ROOT), answers, lines
                 )
         except SourceFailed as failure:
             if source is not None:
@@ -458,7 +458,7 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
     return ReplayReport(known.game.name, failed.table, tuple(lines), tuple(problems))
 
 
-async def _replay(source: RefereeSource, opened: Opened, answers: Sequence[Answer], lines: list[str]) -> None:
+async def _replay(source: RefereeSource, opened: NewTable, answers: Sequence[Answer], lines: list[str]) -> None:
     """Open a table, and give the answers to its requests in order. Append all lines that are exchanged to `lines`."""
     step, given = (await source.advance([opened], {}, ()))[opened.number], 0
     _add_lines(source, lines)

@@ -9,7 +9,7 @@ from host.bots.bot_spec import BotSpec, BuiltBot, Submission
 from host.bots.monitor import running_monitor
 from host.games.engine import Game
 from host.play.sources.referee import RefereeProgram, referee_source
-from host.play.sources.source import Opened, SourceFailed, SourcePlace
+from host.play.sources.source import NewTable, SourceFailed, SourcePlace
 from host.play.table_plans import TableSetup
 from host.rules.catalogue import ref_of, with_referee
 from host.rules.foreign import ForeignAdapter, has_edges
@@ -151,7 +151,7 @@ async def first_question(known: RefereeGame, built: BuiltBot, level: Level) -> V
         try:
             program, place = RefereeProgram(built, known.game, known.file.words), SourcePlace(level, (), monitor)
             async with referee_source(program, place) as source:
-                progress = await source.advance([Opened(1, setup, bytes(16))], {}, ())
+                progress = await source.advance([NewTable(1, setup, bytes(16))], {}, ())
         except SourceFailed as failed:
             output = one_line(failed.said[-1000:].decode(errors="replace"))
             problem = Problem("G002", known.toml.name, f"does not begin a table: {failed.reason}", output, CHECK_HINT)

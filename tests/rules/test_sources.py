@@ -15,7 +15,7 @@ from helpers import long
 
 from host.bots.monitor import running_monitor
 from host.play.sources.own_rules import source_of
-from host.play.sources.source import Opened, SourceFailed, SourcePlace
+from host.play.sources.source import NewTable, SourceFailed, SourcePlace
 from host.play.table_plans import TableSetup
 from host.rules.catalogue import load_game
 from host.sandbox.levels import UNPROTECTED
@@ -372,7 +372,7 @@ def test_a_game_whose_views_may_have_floats_asks_no_bot(tmp_path: Path) -> None:
         async with running_monitor() as monitor, open_source(SourcePlace(UNPROTECTED, (), monitor)) as source:
             setup = TableSetup(("a", "b"), load_game("floats:GAME", tmp_path).presets["story"], "t/1")
             with pytest.raises(SourceFailed, match="the field points of View may have floats"):
-                await source.advance((Opened(1, setup, b"root"),), {}, ())
+                await source.advance((NewTable(1, setup, b"root"),), {}, ())
 
     trio.run(ask)
 

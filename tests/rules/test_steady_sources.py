@@ -9,7 +9,7 @@ import trio
 
 from host.bots.monitor import running_monitor
 from host.games.engine import Request
-from host.play.sources.source import Opened, Source, SourceFailed, SourcePlace, Step
+from host.play.sources.source import NewTable, Source, SourceFailed, SourcePlace, Step
 from host.play.sources.steady import MAX_FAILURES_IN_A_ROW, FixtureUndecided, SourceTable, SteadySource
 from host.play.table_plans import TableSetup
 from host.play.transcript import (
@@ -57,7 +57,7 @@ class Scripted:
         self._tables: dict[int, tuple[str, int, tuple[int, ...]]] = {}
 
     async def advance(
-        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+        self, opened: Sequence[NewTable], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
     ) -> Mapping[int, Step]:
         await trio.lowlevel.checkpoint()
         for number in dropped:

@@ -23,7 +23,6 @@ from host.bots.bot_spec import BotSpec, BuiltBot
 from host.games.engine import Game, Moves, Request, new_tuple
 from host.games.luck import derive
 from host.play.records import spelled_answer
-from host.play.sources.batches import HEAD, Batch, Failure, Kind, Opening, framed
 from host.play.sources.referee import (
     BROKEN,
     Phrases,
@@ -33,7 +32,8 @@ from host.play.sources.referee import (
     referee_source,
     running,
 )
-from host.play.sources.source import Opened, OpenSource, SourceFailed, SourcePlace, Step
+from host.play.sources.rules_messages import HEAD, Failure, Opening, RoundInput, ViewType, framed
+from host.play.sources.source import NewTable, OpenSource, SourceFailed, SourcePlace, Step
 from host.play.sources.steady import MAX_ROOM
 from host.rules.catalogue import MAX_RULES_S, GameRef, ref_of
 from host.rules.game_toml import load_referee_game
@@ -105,7 +105,7 @@ async def python_source(game: Game, known: GameRef, place: SourcePlace) -> Async
 class _Reply(msgspec.Struct, array_like=True, gc=False):
     """A `Reply` whose views have not been decoded."""
 
-    kinds: list[Kind]
+    view_types: list[ViewType]
     steps: list[tuple[tuple[tuple[int, int, msgspec.Raw], ...], tuple[int, ...] | None, tuple[int, ...], Moves | None]]
 
 
@@ -125,29 +125,29 @@ def _types_in(hint: Any) -> Iterator[Any]:
         yield from _types_in(part)
 
 
-class _Kind(NamedTuple):
+class _ViewType(NamedTuple):
     """A type of views, and the decoder for the values of such a view."""
 
     view: type[Any]
     read: Callable[[msgspec.Raw], tuple[Any, ...]]
 
     @classmethod
-    def of(cls, kind: Kind) -> "_Kind":
+    def of(cls, said: ViewType) -> "_ViewType":
         """Return the type that the process has named. If its module does not have it, create one without nested types.
 
         Raise SourceFailed if values of the type may have floats: as text, a float cannot be told from an equal integer.
         """
-        view: Any = sys.modules.get(kind.module)
-        for name in kind.name.split("."):
+        view: Any = sys.modules.get(said.module)
+        for name in said.name.split("."):
             view = getattr(view, name, None)
-        view = view or namedtuple(kind.name.rpartition(".")[2], kind.fields)
+        view = view or namedtuple(said.name.rpartition(".")[2], said.fields)
         hints = get_type_hints(view)
         types = []
-        for name in kind.fields:
+        for name in said.fields:
             parts = set(_types_in(hints.get(name)))
             has_named_tuples = any(hasattr(part, "_fields") for part in parts)
             if has_named_tuples and not parts.isdisjoint((float, Any)):
-                raise SourceFailed(f"the field {name} of {kind.name} may have floats, or values of any type")
+                raise SourceFailed(f"the field {name} of {said.name} may have floats, or values of any type")
             types.append(hints[name] if has_named_tuples else _Value)
         return cls(view, msgspec.msgpack.Decoder(tuple[tuple(types)]).decode)  # type: ignore[misc]
 
@@ -156,7 +156,7 @@ class PythonSource:
     """A source of questions: a process with rules in Python."""
 
     def __init__(self, process: RulesProcess) -> None:
-        self._process, self._kinds = process, list[_Kind]()
+        self._process, self._view_types = process, list[_ViewType]()
         self._rules: tuple[Any, bytes] = None, b""  # the rules of the last table, and their encoded form
 
     async def greet(self) -> None:
@@ -167,22 +167,22 @@ class PythonSource:
         process.patience = LIMITS.move
 
     async def advance(
-        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+        self, opened: Sequence[NewTable], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
     ) -> Mapping[int, Step]:
         """Return the progress of the tables that are opened or answered (see `Source`)."""
         given = tuple([(number, tuple(map(spelled_answer, some))) for number, some in answers.items()])
-        message = framed(Batch(tuple(dropped), given, tuple(map(self._opening, opened))))
+        message = framed(RoundInput(tuple(dropped), given, tuple(map(self._opening, opened))))
         reply = _read_reply(await self._exchange(message))
-        kinds = self._kinds
-        kinds += map(_Kind.of, reply.kinds)
+        types = self._view_types
+        types += map(_ViewType.of, reply.view_types)
         found = dict[int, Step]()
         try:
             for number, said in zip([*answers, *[table.number for table in opened]], reply.steps, strict=True):
                 asked, scores, illegal, moves = said
                 requests = tuple(
                     [
-                        new_tuple(Request, (seat, new_tuple(kinds[kind].view, kinds[kind].read(values))))
-                        for seat, kind, values in asked
+                        new_tuple(Request, (seat, new_tuple(types[nth].view, types[nth].read(values))))
+                        for seat, nth, values in asked
                     ]
                 )
                 found[number] = new_tuple(Step, (requests, scores, illegal, (), (), moves))
@@ -190,7 +190,7 @@ class PythonSource:
             raise SourceFailed(f"{OF_RULES.name} {BROKEN}: a view is not what its type says: {wrong}") from wrong
         return found
 
-    def _opening(self, table: Opened) -> Opening:
+    def _opening(self, table: NewTable) -> Opening:
         rules = table.setup.rules
         if rules is not self._rules[0]:
             self._rules = rules, msgspec.msgpack.encode(rules)

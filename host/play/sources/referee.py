@@ -23,13 +23,12 @@ from host.bots.stderr_log import StderrLog
 from host.games.engine import Game, Moves, Request, new_tuple
 from host.games.luck import derive, hex_words, whole_number_of
 from host.play.lines import digest, spelled_for_lines
-from host.play.sources.source import Opened, SourceFailed, SourcePlace, Step
+from host.play.sources.source import NewTable, SourceFailed, SourcePlace, Step
 from host.play.sources.usual_lines import UsualLines
 from host.sandbox.bubblewrap import Home
 from host.sandbox.keeper import Ended, KeeperDied, KeeperOutOfMemory
 from host.sandbox.launch import sandboxed, starting_on
-from protocols.referee import Ask, Conversation, Message, Over, Violation
-from protocols.referee import Opened as OpenedTable
+from protocols.referee import Ask, Conversation, Message, Opened, Over, Violation
 from protocols.strict_json import JsonError, read_json
 from protocols.wire import Answer, AnswerLines, FaultKind, Json, Lines, Once, View
 
@@ -155,7 +154,7 @@ class RefereeSource:
         self._process.patience = self._program.built.limits.move
 
     async def advance(
-        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+        self, opened: Sequence[NewTable], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
     ) -> Mapping[int, Step]:
         """Return the progress of the tables that are opened or answered (see `Source`)."""
         talk, lines = self._talk, list[bytes]()
@@ -169,13 +168,13 @@ class RefereeSource:
         lines += map(talk.open, map(self._opened, opened))
         return self._progress(await self._exchange(b"".join(lines)))
 
-    def _opened(self, table: Opened) -> OpenedTable:
+    def _opened(self, table: NewTable) -> Opened:
         """Return the values of a table that the referee gets: its key is among them, the root never."""
         rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
         if rules is not self._rules[0]:
             self._rules = rules, {name: value for name, value in rules._asdict().items() if name != "seats"}
         seats = sum(map(len, self._game.sides(rules))) if self._game.sides else rules.seats
-        return OpenedTable(
+        return Opened(
             table=table.number,
             seats=seats,
             bots=rules.seats,

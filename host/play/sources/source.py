@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # commands that only read a journal need no trio
     from host.bots.monitor import Monitor
 
 
-class Opened(NamedTuple):
+class NewTable(NamedTuple):
     """A table that begins. `number` names it in this source only. A source never gets the same number twice."""
 
     number: int
@@ -86,7 +86,7 @@ class Source(Protocol):
     """A source of questions. It holds many tables at the same time."""
 
     async def advance(
-        self, opened: Sequence[Opened], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
+        self, opened: Sequence[NewTable], answers: Mapping[int, Sequence[Answer]], dropped: Collection[int]
     ) -> Mapping[int, Step]:
         """Forget the tables in `dropped`, begin new tables, and give each table in `answers` its answers.
 

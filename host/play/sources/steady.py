@@ -6,7 +6,7 @@ from typing import NamedTuple, NoReturn
 
 from host.base.errors import UserError
 from host.play.records import Undecided, UndecidedCause, spelled_answer
-from host.play.sources.source import Opened, OpenSource, Source, SourceFailed, SourcePlace, Step
+from host.play.sources.source import NewTable, OpenSource, Source, SourceFailed, SourcePlace, Step
 from host.play.table_plans import TableSetup
 from host.play.transcript import MAX_TRANSCRIPT_BYTES, are_same, encode_step, join_steps
 from protocols.wire import Answer
@@ -42,7 +42,7 @@ class SourceTable:
     A fresh source can continue the table from them.
     """
 
-    def __init__(self, opened: Opened, seated: Sequence[str], *, keeps_transcript: bool) -> None:
+    def __init__(self, opened: NewTable, seated: Sequence[str], *, keeps_transcript: bool) -> None:
         """`seated` has the bots by seat. The attribute `number` is the number of the table in its source."""
         self.opened, self.number, self.seated = opened, opened.number, seated
         self.given: list[Sequence[Answer]] = []  # the answers to the requests of each step
@@ -83,11 +83,11 @@ class SourceTable:
         )
 
 
-class _Place(NamedTuple):
+class _TableStep(NamedTuple):
     """A step of a table: the number of the table, and how many times the table had been given answers before."""
 
     table: int
-    step: int
+    number: int
 
 
 class SteadySource:
@@ -112,8 +112,8 @@ class SteadySource:
         self._number = 0  # of the last table
         self._tables: dict[int, SourceTable] = {}  # that are not over
         self._held: tuple[int, ...] = ()  # numbers of the tables that the process holds, the last used at the end
-        self._given: list[_Place] = []  # the steps that the process is working on; none while it starts
-        self._failed = set[_Place]()
+        self._given: list[_TableStep] = []  # the steps that the process is working on; none while it starts
+        self._failed = set[_TableStep]()
         self._suspect = 0  # the table that is given to a fresh process first, so that it is alone
         self._is_careful = False  # after a failure: tables are given to the process one by one
         self._in_a_row = self._bytes = 0
@@ -142,7 +142,7 @@ class SteadySource:
     def table(self, setup: TableSetup, root: bytes, seated: Sequence[str]) -> SourceTable:
         """Return a new table, which `advance` can open."""
         self._number += 1
-        return SourceTable(Opened(self._number, setup, root), seated, keeps_transcript=self._keeps_transcripts)
+        return SourceTable(NewTable(self._number, setup, root), seated, keeps_transcript=self._keeps_transcripts)
 
     async def advance(self, opened: Sequence[SourceTable], answers: Mapping[int, Sequence[Answer]]) -> None:
         """Open new tables, and give other tables the answers to all their open requests.
@@ -192,15 +192,15 @@ class SteadySource:
             self._source = await self._block.enter_async_context(self._open_source(self._place))
         some = sorted(due, key=lambda number: (number != self._suspect, number not in self._held))
         tables = [self._tables[number] for number in some[: 1 if self._is_careful else self.room]]
-        places = self._given = [_Place(table.number, len(table.given)) for table in tables]
+        last = self._given = [_TableStep(table.number, len(table.given)) for table in tables]
         for table in await self._make_room(self._source, tables):
             for step, recorded in enumerate(table.steps):
-                self._given = [_Place(table.number, step)]
+                self._given = [_TableStep(table.number, step)]
                 given = {table.number: table.given[step - 1]} if step else {}
                 said = await self._source.advance(() if step else (table.opened,), given, ())
                 if not are_same(encode_step(said[table.number]), encode_step(recorded)):
                     raise SourceFailed("given the same answers, it said something else than before", table.number)
-        self._given = places
+        self._given = last
         answers = {table.number: table.given[-1] for table in tables if table.given}
         progress = await self._source.advance([table.opened for table in tables if not table.given], answers, ())
         for table in tables:
@@ -228,12 +228,12 @@ class SteadySource:
 
         Raise FixtureUndecided after too many failures. Raise UserError if no sandbox can be made.
         """
-        held, places = len(self._held), [place for place in self._given if failed.table in (None, place.table)]
+        held, steps = len(self._held), [step for step in self._given if failed.table in (None, step.table)]
         await self.close()
-        place = places[0] if places else _Place(first, 0)
-        table = self._tables[place.table]
+        step = steps[0] if steps else _TableStep(first, 0)
+        table = self._tables[step.table]
         self.failures.append(f"{table.opened.setup.path}: the game failed: {failed.reason}")
-        has_failed_again = held == 1 and place in self._failed
+        has_failed_again = held == 1 and step in self._failed
         if not self._is_careful:
             self._usual_room = self.room
         self._is_careful = True
@@ -241,15 +241,15 @@ class SteadySource:
             self.room = max(1, held // 2)
         else:
             self._in_a_row += 1
-        if len(places) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
-            self._failed.add(place)
-            self._suspect = place.table
+        if len(steps) == 1:  # of several tables it is not known which one failed; each is then given its answers alone
+            self._failed.add(step)
+            self._suspect = step.table
         if has_failed_again or self._in_a_row >= MAX_FAILURES_IN_A_ROW or len(self.failures) >= MAX_FAILURES:
             self.room = self._usual_room
-            if not places:
+            if not steps:
                 await self._refuse_without_sandbox()
-            why = table.undecided(place.step, failed.reason, failed.said, failed.where)
-            raise FixtureUndecided(why, lacks=failed.lacks or place.step == 0) from failed
+            why = table.undecided(step.number, failed.reason, failed.said, failed.where)
+            raise FixtureUndecided(why, lacks=failed.lacks or step.number == 0) from failed
 
     async def _refuse_without_sandbox(self) -> None:
         """Raise UserError if the machine cannot make a sandbox: then no program could start here."""

@@ -18,14 +18,14 @@ SPELLED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ø": "o", "ł": "l", "'": "", "’": ""}
 )
 """The spelling of letters that a name cannot have. Other letters lose their accents."""
-RESERVED = frozenset({"admin", "organiser", "croupier", "nobody", "anybody", "everybody"})
+RESERVED_NAMES = frozenset({"admin", "organiser", "croupier", "nobody", "anybody", "everybody"})
 """Names that an author cannot have, because readers could take the author for the organiser."""
 
 
 def author_name(name: str) -> str:
     """Return the name unchanged if an author can have it. Raise UserError if not."""
     _check("author", name, MAX_AUTHOR_CHARS)
-    if name.lower() in RESERVED:
+    if name.lower() in RESERVED_NAMES:
         raise _refused("author", name, "is reserved", "choose another name")
     return name
 

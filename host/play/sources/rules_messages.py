@@ -1,8 +1,8 @@
 """Defines the messages between a worker (own_rules.py) and the process of an organiser's rules (python_rules.py).
 
 A message is the length of a value in four bytes, the highest first, and then the value as MessagePack. In each round
-the worker writes one `Batch` for all tables. The process replies with one step for each answered table and then for
-each opened table, in the order of the batch. Both sides are croupier's own and equally trusted. With a line of
+the worker writes one `RoundInput` for all tables. The process replies with one step for each answered table and then
+for each opened table, in the order of the input. Both sides are croupier's own and equally trusted. With a line of
 referee/1 for each table, a decision would take 5 µs longer, and the views of a game could not be of several types.
 """
 
@@ -28,7 +28,7 @@ class Opening(msgspec.Struct, array_like=True, gc=False):
     shares_luck: bool  # whether other tables have the same luck
 
 
-class Batch(msgspec.Struct, array_like=True, gc=False):
+class RoundInput(msgspec.Struct, array_like=True, gc=False):
     """The input for all tables in one round: numbers of tables to forget, answers, and tables to open."""
 
     dropped: tuple[int, ...]
@@ -36,7 +36,7 @@ class Batch(msgspec.Struct, array_like=True, gc=False):
     opened: tuple[Opening, ...]
 
 
-class Kind(NamedTuple):
+class ViewType(NamedTuple):
     """A type of views: its module, its name there, and its fields."""
 
     module: str
@@ -45,14 +45,14 @@ class Kind(NamedTuple):
 
 
 Said = tuple[tuple[tuple[int, int, Any], ...], tuple[int, ...] | None, tuple[int, ...], Moves | None]
-"""The requests, scores, illegal answers and moves of a `Step`. A request is a seat, the number of the kind of its view, from
+"""The requests, scores, illegal answers and moves of a `Step`. A request is a seat, the number of the type of its view, from
 0, and the values of the view in a list."""
 
 
 class Reply(msgspec.Struct, array_like=True, gc=False):
-    """The reply of the process to a batch."""
+    """The reply of the process to an input."""
 
-    kinds: list[Kind]  # of views that appear for the first time, in the order of their numbers
+    view_types: list[ViewType]  # that appear for the first time, in the order of their numbers
     steps: list[Any]  # each a `Said`
 
 
