@@ -44,6 +44,8 @@ def back_up(place: Path, target: Path) -> Backup:
         raise UserError([Problem("C016", str(target), "already exists", hint="choose another name")], 2)
     unfinished = target.with_name(f".{target.name}.making")
     try:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(0o600)  # it has the seed
         with (
             tempfile.TemporaryDirectory(dir=target.parent) as temporary,
             tarfile.open(unfinished, "w:gz", compresslevel=3) as tar,
@@ -64,11 +66,12 @@ def back_up(place: Path, target: Path) -> Backup:
                     with contextlib.suppress(FileNotFoundError):  # the season has just removed it
                         tar.add(path, name, recursive=False)
                 files += 1
-        unfinished.chmod(0o600)  # it has the seed
         unfinished.rename(target)
     except OSError as failed:
-        unfinished.unlink(missing_ok=True)
         raise UserError([file_problem("written", target, failed)], 6) from failed
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
     return Backup(target, files, target.stat().st_size, last)
 
 

@@ -23,13 +23,15 @@ from host.base.toml_file import read, read_text
 from host.cli import CliContext
 from host.config.tournament_config import load
 from host.games.luck import derive
+from host.season.backup import back_up
 from host.season.commands.open import log_to_terminal
 from host.season.entries.inbox import Activate
 from host.season.entries.store import Store
 from host.season.entries.values import Version
 from host.season.folder import SeasonFolder, final_seed, round_root
+from host.season.rounds.book import Book
 from host.season.rounds.play import MEETINGS, write_round
-from host.season.rounds.scheduler import Meeting
+from host.season.rounds.scheduler import Meeting, RoundTerms
 from host.season.rounds.season import Season
 from host.season.season_config import Keep
 from host.season.site.errors import Refusal
@@ -542,6 +544,21 @@ def test_the_final_is_a_tournament_bound_to_the_entries(played: TestSeason, tmp_
 
 
 @pytest.mark.long
+def test_a_backup_that_fails_leaves_no_file_with_the_seed(tmp_path: Path) -> None:
+    folder = SeasonFolder(tmp_path / "cup")
+    folder.create()
+    folder.draw_seed()
+    with Store.open(folder.path) as store:
+        Book(store).plan(RoundTerms(1, 2, 10), [], [])
+    journal = folder.round(1) / "run/run.sqlite"
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(b"no journal")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(UserError):
+        back_up(folder.path, tmp_path / "out" / "backup.tgz")
+    assert [*(tmp_path / "out").iterdir()] == []
+
+
 def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")
