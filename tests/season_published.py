@@ -328,9 +328,7 @@ def own(folder: Path, spelled: Callable[[str], str], author: str) -> d.AuthorDoc
     )
     messages = (spelled(f"{name}-2 plays from round 3 on"), spelled(f"message for {secret}"))
     answers = {f"{author}{nth}": Answer(f"{author}{nth}", author, NOW + nth, text) for nth, text in enumerate(messages)}
-    return d.AuthorDocument(
-        author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (3,), Quota(), messages, answers
-    )
+    return d.AuthorDocument(author, tuple(rows), tuple(versions(spelled, name, 2)), faults, (3,), Quota(), answers)
 
 
 def admin(spelled: Callable[[str], str]) -> d.AdminDocument:

@@ -187,7 +187,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
 
 class AuthorDocument(msgspec.Struct, frozen=True):
-    """The data for one author: his submissions, versions, faults, quota and messages."""
+    """The data for one author: his submissions, versions, faults, quota and answers."""
 
     author: str
     submissions: tuple[SubmissionRow, ...]  # newest first
@@ -195,8 +195,7 @@ class AuthorDocument(msgspec.Struct, frozen=True):
     faults: tuple[FaultRow, ...]
     tables: tuple[int, ...]  # rounds with tables as seen from the author's own seats, newest first
     quota: Quota  # pages show its words at the time of the request: the usage of an hour falls by itself
-    messages: tuple[str, ...] = ()  # the season's answers to the author's last requests
-    answers: dict[str, Answer] = {}  # the same answers, by the id of the request (`write_request`)
+    answers: dict[str, Answer] = {}  # to the author's last requests, newest last, by the id of the request
 
 
 class EntryRow(msgspec.Struct, frozen=True):

@@ -34,7 +34,6 @@ from host.season.entries.table import Table, V
 from host.season.folder import SeasonFolder
 
 MAX_NUMBER = (1 << 63) - 1  # of SQLite
-SHOWN_MESSAGES = 20  # answers to the last requests of an author
 D = TypeVar("D")
 _encode = msgspec.json.Encoder(enc_hook=plain_word).encode
 
@@ -144,7 +143,6 @@ class SiteDatabase:
             faults=found.faults if found else (),
             tables=tuple(number for (number,) in tables),
             quota=found.quota if found else Quota(),
-            messages=tuple(answer.text for answer in answers[-SHOWN_MESSAGES:]),
             answers={answer.request: answer for answer in answers},
         )
 

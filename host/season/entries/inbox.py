@@ -128,6 +128,11 @@ def _write_durably(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def written_at(identity: str) -> float:
+    """Return when the request with an id was written, in seconds since 1970."""
+    return int(identity.partition("-")[0]) / 1e9
+
+
 class StoredRequest(NamedTuple):
     """A request in the inbox.
 
@@ -141,7 +146,7 @@ class StoredRequest(NamedTuple):
     @property
     def at(self) -> float:
         """Return when the request was written, in seconds since 1970."""
-        return int(self.id.partition("-")[0]) / 1e9
+        return written_at(self.id)
 
     @property
     def upload(self) -> Path:

@@ -13,7 +13,7 @@ import trio
 from host.base.errors import Problem
 from host.base.safe_text import one_line
 from host.season.documents import AuthorDocument, SubmissionRow
-from host.season.entries.inbox import UPLOAD_FILE, Damaged, Request, Submit, request_in, write_request
+from host.season.entries.inbox import UPLOAD_FILE, Damaged, Request, Submit, request_in, write_request, written_at
 from host.season.entries.values import Answer, SubmissionState, submission_id
 from host.season.site.errors import RETRY_AFTER_S, Refusal, not_found
 from host.season.site.uploads import Upload, no_room
@@ -41,19 +41,13 @@ class Pending(NamedTuple):
         return getattr(self.request, "author", "")
 
     @property
-    def at(self) -> float:
-        """Return when the request was written, in seconds since 1970."""
-        nanoseconds = self.id.partition("-")[0]
-        return int(nanoseconds) / 1e9 if nanoseconds.isdigit() else 0.0
-
-    @property
     def row(self) -> SubmissionRow:
         """Return the row of the submission that its author sees until the season has read the request."""
         assert isinstance(self.request, Submit)
         bot = self.request.bot
         known = submission_id(self.request.author, bot, self.sha256)
-        name = self.request.file_name
-        return SubmissionRow(known, bot, name, self.sha256, self.size, self.at, RECEIVED, NOT_READ, 0, "", None)
+        name, at = self.request.file_name, written_at(self.id)
+        return SubmissionRow(known, bot, name, self.sha256, self.size, at, RECEIVED, NOT_READ, 0, "", None)
 
 
 class Inbox:
