@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import os
+import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -32,21 +34,27 @@ class TwoAuthors(NamedTuple):
     store: Store
 
     def play(
-        self, failure: UserError | None, until: str, over: Callable[[], None] = lambda: None
+        self,
+        failure: UserError | None,
+        until: str,
+        over: Callable[[], None] = lambda: None,
+        prepare: Callable[[], None] = lambda: None,
     ) -> list[tuple[str, str]]:
-        """Play rounds in a new process of the season, until a kind of event. Return the kinds and the texts of its log.
+        """Play rounds in a new process of the season, until a kind of event, or part of its text, has come.
 
-        No table is played: each round ends with the failure; without one it never does.
+        Return the kinds and the texts of its log. No table is played: after `prepare`, each round ends with the failure;
+        without one it never does.
         """
         log, scope = list[tuple[str, str]](), trio.CancelScope()
 
         def tell(kind: str, _subject: str, text: str) -> None:
             log.append((kind, text))
-            if kind == until:
+            if kind == until or until in text:
                 scope.cancel()
 
         @contextlib.asynccontextmanager
         async def backend(_log: Callable[[str], None]) -> AsyncIterator[Backend]:
+            prepare()
             if failure:
                 raise failure
             await trio.sleep_forever()
@@ -81,6 +89,30 @@ def test_a_season_waits_for_the_machine_whatever_fails_with_it(two: TwoAuthors) 
         raise ExceptionGroup("two tasks", [CANNOT_PLAY, full])
 
     assert "No space left on device" in two.play(CANNOT_PLAY, "waits", over)[-1][1]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """The folder above the season, as a disk of 24 MiB."""
+    if os.getuid():
+        pytest.skip("NOT ROOT: no disk can be mounted")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "croupier-test", tmp_path], check=True)
+    yield tmp_path
+    subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def test_bots_that_fill_the_disk_while_they_are_prepared_a_third_time_stay_on_the_ladder(
+    small_disk: Path, two: TwoAuthors
+) -> None:
+    tries = iter(range(1, 4))
+
+    def prepare() -> None:
+        if next(tries) == 3:
+            (small_disk / "filled").write_bytes(bytes(20 << 20))
+
+    no_start = UserError([Problem("B010", "adas-1", "does not start")], 6)
+    log = two.play(no_start, "almost full", prepare=prepare)
+    assert [kind for kind, _ in log] == ["round", "waits", "waits"]
 
 
 def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: TwoAuthors) -> None:

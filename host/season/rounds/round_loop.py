@@ -297,20 +297,26 @@ class RoundPlayer:
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
         self._stalled += any(problem.code.startswith("B") for problem in problems)
-        if self._stalled < MAX_STALLED and (
-            isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6))
-        ):
-            season.waits(f"round {which.number}", failure)
+        tries_again = self._stalled < MAX_STALLED and (
+            is_of_machine(failure) or (isinstance(failure, UserError) and failure.exit_code == 5)
+        )
+        lacking = failure if tries_again else self._lacking_room(which)
+        if lacking is not None:
+            season.waits(f"round {which.number}", lacking)
             await trio.sleep(TRY_AGAIN_S)
             return which
-        try:
-            require_room(season.folder.path, which.began)
-        except UserError as full:
-            return await self._after_failure(which, full)
         self._goes_on = True in [self._take_off(which, problem) for problem in problems]
         why = "; ".join(map(public_words, problems))[:500]
         season.event("damaged", f"round {which.number}", f"is not counted: {why}")
         return season.book.damage(which, why)
+
+    def _lacking_room(self, which: Round) -> UserError | None:
+        """Return the error about a disk that is almost full; None if there is room."""
+        try:
+            require_room(self._season.folder.path, which.began)
+        except UserError as full:
+            return full
+        return None
 
     def _take_off(self, which: Round, problem: Problem) -> bool:
         """Take the versions that a problem names off the ladder, if the problem arose while bots were prepared.
