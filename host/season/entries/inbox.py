@@ -224,7 +224,7 @@ def _set_aside(inbox: Path, name: str, why: Exception) -> Problem:
         if aside.is_symlink():
             aside.unlink()
         aside.mkdir(exist_ok=True)
-        for old in sorted(_by_age(aside))[: -(MAX_SET_ASIDE - 1)]:
+        for old in sorted(_entries_of(aside))[: -(MAX_SET_ASIDE - 1)]:
             paths.remove_tree(old[1])
         (inbox / name).rename(aside / f"{time.time_ns()}-{secrets.token_hex(4)}")
     except OSError:
@@ -234,7 +234,7 @@ def _set_aside(inbox: Path, name: str, why: Exception) -> Problem:
     return Problem("E010", one_line(name)[:100], f"is not a request: {one_line(reason)[:200]}", hint=hint)
 
 
-def _by_age(aside: Path) -> Iterator[tuple[str, Path]]:
+def _entries_of(aside: Path) -> Iterator[tuple[str, Path]]:
     with os.scandir(aside) as entries:
         yield from ((entry.name, Path(entry.path)) for entry in entries)
 

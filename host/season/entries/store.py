@@ -192,11 +192,6 @@ class Store:
         with reading(folder / STORE_FILE, SCHEMA.application) as database:
             yield cls(database)
 
-    @property
-    def path(self) -> Path:
-        """Return the path of the database file."""
-        return self.database.path
-
     def transaction(self) -> contextlib.AbstractContextManager[None]:
         """Let the changes in a block happen together or not at all."""
         return self.database.transaction()

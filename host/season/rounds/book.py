@@ -8,12 +8,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from host.rating.strength import TableOrder
 from host.season.documents import MeetingRow
 from host.season.entries.store import Store
 from host.season.entries.table import Table
 from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
-
-TableOrder = tuple[tuple[str, ...], ...]
 
 CRASH_SERIES = RESTS_AFTER
 """Fixtures in a row in which a version crashed, after which it is off the ladder until its author acts."""

@@ -56,8 +56,8 @@ CHANGES = (*NOTICES, "off ladder")
 HOSTS = ("address", "proxy", "login_header")
 """Keys of [season] that concern only the site. The chain does not have them."""
 
-UNTIMED = {"speed": 0.0, "seconds": {}, "bytes": 0}
-"""Fields of `RoundSums` that are not in the chain, with defaults: figures of the machine, which no record proves."""
+UNTIMED = ("speed", "seconds", "bytes")
+"""Fields of `RoundSums` that are not in the chain: figures of the machine, which no record proves."""
 
 
 class Link(NamedTuple):
