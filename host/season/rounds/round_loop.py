@@ -297,10 +297,11 @@ class RoundPlayer:
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]
         self._stalled += any(problem.code.startswith("B") for problem in problems)
-        tries_again = self._stalled < MAX_STALLED and (
-            is_of_machine(failure) or (isinstance(failure, UserError) and failure.exit_code == 5)
-        )
-        lacking = failure if tries_again else self._lacking_room(which)
+        lacking: UserError | OSError | None = self._lacking_room(which)
+        if self._stalled < MAX_STALLED and (
+            isinstance(failure, OSError) or (isinstance(failure, UserError) and failure.exit_code in (5, 6))
+        ):
+            lacking = failure
         if lacking is not None:
             season.waits(f"round {which.number}", lacking)
             await trio.sleep(TRY_AGAIN_S)
