@@ -1,9 +1,14 @@
-"""Shared by several commands: wrap prose, and print standings."""
+"""Shared by several commands: wrap prose, find a recorded bot, and print standings."""
 
 import shutil
 import textwrap
+from collections.abc import Collection
 from pathlib import Path
 
+import click
+
+from host.base.errors import unknown_with_list
+from host.base.paths import SAMPLE_PREFIX
 from host.cli import MAX_COLUMNS, CliContext, print_json_line, print_result
 
 
@@ -11,6 +16,15 @@ def wrap_prose(text: str) -> str:
     """Wrap prose at the width of the terminal, at most MAX_COLUMNS."""
     width = min(MAX_COLUMNS, shutil.get_terminal_size((MAX_COLUMNS, 24)).columns)
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
+
+
+def recorded_bot(name: str, recorded: Collection[str]) -> str:
+    """Return the name by which a journal records a bot. Raise UsageError if it is none of the `recorded` bots."""
+    if name not in recorded:
+        name = name.removeprefix(SAMPLE_PREFIX)
+    if name not in recorded:
+        raise click.UsageError(unknown_with_list("bot", name, recorded))
+    return name
 
 
 def print_standings(context: CliContext, path: Path, *, interrupted: bool, on_one_line: bool) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from host.base.errors import unknown_name, unknown_with_list
+from host.base.errors import unknown_name
 from host.base.format import counted
-from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, Facts, completers, options, print_result
+from host.cli.common import recorded_bot
 from host.ops.journals import journal_option, open_journal
 from protocols.wire import FaultKind
 
@@ -33,11 +33,8 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
         check_kind(kind)
     if version and bot is None:
         raise click.UsageError("--version N needs a bot: croupier faults BOT --version N")
-    bot = bot and bot.removeprefix(SAMPLE_PREFIX)
     with open_journal(context.folder, journal) as book:
-        bots = book.bots()
-        if bot is not None and bot not in bots:
-            raise click.UsageError(unknown_with_list("bot", bot, bots))
+        bot = bot and recorded_bot(bot, book.bots())
         entered = sum(each.bot == bot for each in book.versions())
         if version and version > entered:
             raise click.UsageError(f"{bot} has no version {version}: it has {counted(entered, 'version')}")

@@ -6,6 +6,7 @@ import click
 
 from host.base.errors import unknown_with_list
 from host.cli import CliContext, completers, in_folder, options, print_result
+from host.cli.common import recorded_bot
 from host.ops.journals import open_journal
 
 
@@ -42,9 +43,8 @@ def grades(
             raise no_grades(str(book.path), stage)
         found = gradebook(book, position, read(context.folder / "bots"))
         if bot is not None:
-            row = found.row(bot)
-            if row is None:
-                raise click.UsageError(unknown_with_list("bot", bot, [row.bot for row in found.rows]))
+            name = recorded_bot(bot, [row.bot for row in found.rows])
+            row = next(row for row in found.rows if row.bot == name)
             print_result(context, "grade", reason(position, row, found.intake))
             return
         results = results_of(book, position)

@@ -7,10 +7,9 @@ from urllib.parse import quote
 
 import click
 
-from host.base.errors import unknown_with_list
 from host.base.output import write
-from host.base.paths import SAMPLE_PREFIX
 from host.cli import CliContext, Facts, completers, options, print_result
+from host.cli.common import recorded_bot
 from host.ops.journals import find_table, split
 
 if TYPE_CHECKING:
@@ -93,7 +92,5 @@ def write_page(location: "TableLocation", seat: int | None, path: Path) -> str:
 
 
 def _seat_of(table: "ReplayedTable", bot: str) -> int:
-    bot = bot.removeprefix(SAMPLE_PREFIX)
-    if bot not in table.sitting.bots:
-        raise click.UsageError(unknown_with_list("bot", bot, table.sitting.bots))
+    bot = recorded_bot(bot, table.sitting.bots)
     return table.sitting.bots.index(bot)

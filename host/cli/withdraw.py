@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from host.base.errors import unknown_with_list
 from host.cli import CliContext, completers
+from host.cli.common import recorded_bot
 from host.cli.correction import DRY_RUN, REASON, correct
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def withdraw(context: CliContext, bot: str, reason: str, undo: bool, dry_run: bo
     from host.tournament.corrections import plan_readmit, plan_withdraw
 
     def plan(journal: "Journal", seed: bytes, why: str) -> "Correction":
-        if bot not in (bots := journal.bots()):
-            raise click.UsageError(unknown_with_list("bot", bot, bots))
-        return (plan_readmit if undo else plan_withdraw)(journal, seed, bot, why)
+        name = recorded_bot(bot, journal.bots())
+        return (plan_readmit if undo else plan_withdraw)(journal, seed, name, why)
 
     correct(context, "withdraw", reason, plan, dry_run)

@@ -104,10 +104,6 @@ class Gradebook(NamedTuple):
     rows: Sequence[GradeRow]
     intake: Sequence[IntakeRow]
 
-    def row(self, bot: str) -> GradeRow | None:
-        """Return the row of the bot, or of the refused submission, with this name; None if there is none."""
-        return next((row for row in self.rows if row.bot == bot), None)
-
 
 def with_grades(positions: Sequence[Position], name: str | None) -> Position | None:
     """Return the position of the stage with this name, or of the last stage that gives grades if `name` is None.

@@ -168,6 +168,11 @@ def test_every_command_speaks_json(command: str, cup: Path, tmp_path: Path) -> N
     assert done.json["schema"] == f"croupier/{schema}/{SCHEMA_NUMBERS.get(schema, 1)}"
 
 
+@pytest.mark.parametrize("words", ["withdraw sample:davey --reason stalled --dry-run", "faults sample:davey"])
+def test_a_recorded_sample_bot_has_the_name_by_which_it_was_entered(words: str, cup: Path) -> None:
+    assert croupier(*words.split(), "-C", cup).code == 0
+
+
 def test_bare_croupier_tells_what_is_here(tmp_path: Path) -> None:
     assert "this folder contains neither a tournament nor a bot" in croupier("-C", tmp_path).out
     (tmp_path / "bot.toml").touch()
