@@ -19,6 +19,7 @@ from host.sandbox.limits import Limits
 from host.season.entries.inbox import Request, StoredRequest, Submit, read_requests, write_request
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Submission
+from host.season.folder import SeasonFolder
 from host.season.intake.intake import SeasonIntake
 from host.season.intake.practice import IntakeTerms
 from host.season.intake.requests import EntryTerms
@@ -139,7 +140,7 @@ def terms_of(game: str = "pazaak", references: tuple[Path, ...] = (), tables: in
 def season(folder: Path, terms: IntakeTerms | None = None) -> Iterator[Season]:
     """Open a season in a folder, with the authors ada and grace."""
     with Store.open(folder) as store:
-        opened = Season(folder, store, SeasonIntake(store, folder, terms or terms_of()))
+        opened = Season(folder, store, SeasonIntake(store, SeasonFolder(folder), terms or terms_of()))
         if not store.authors.all():
             for name in ("ada", "grace"):
                 opened.author(name)

@@ -45,6 +45,8 @@ class SeasonFolder:
         self.store = path / "season.sqlite"  # the database, which the season process alone writes
         self.inbox = path / "inbox"  # the requests of the site and of commands
         self.uploads = path / "uploads"  # the files as authors have handed them in, by their SHA-256
+        self.work = path / "work"  # what is being examined
+        self.versions = path / "store"  # the bots of all versions (`Version.place`)
         self.published = path / "published"  # what the site reads: its database, and the reports of rounds
         self.chain_file = self.published / CHAIN_FILE  # which everybody may read (docs/checking.md)
         self.rounds = path / "rounds"  # the tournament folders of the rounds

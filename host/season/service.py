@@ -150,7 +150,7 @@ class Service:
                 if terms.bind:  # it takes a moment to start, and shows the documents of before
                     tell = partial(season.event, "site", "process")
                     nursery.start_soon(run_site, season.folder.path, terms.bind, tell, season.listens)
-                intake = SeasonIntake(season.store, season.folder.path, await self._intake_terms(season.tournament))
+                intake = SeasonIntake(season.store, season.folder, await self._intake_terms(season.tournament))
                 await intake.prepare_references()
                 player = RoundPlayer(season, self._backends.rounds, terms.workers)
                 publishing = Publishing(season, player, intake, site)

@@ -23,6 +23,7 @@ from host.season.entries.names import name_beside
 from host.season.entries.queue import MAX_ATTEMPTS, Place, Quota, Waiting, fair_order, places, why_held
 from host.season.entries.store import Store
 from host.season.entries.values import Answer, Practice, Submission, SubmissionState, Verdict, Version
+from host.season.folder import SeasonFolder
 from host.season.intake.examination import (
     Costs,
     Examination,
@@ -39,7 +40,6 @@ from host.submissions.discovery import load_entry
 from host.submissions.examine import Ready, prepare_bots
 from host.submissions.finding import Finding
 
-UPLOADS, WORK, STORED = "uploads", "work", "store"
 BUILDERS = 2
 """The number of submissions that are built at the same time. Other submissions are checked, or practise, meanwhile."""
 
@@ -63,18 +63,18 @@ class SeasonIntake:
     It runs in the main thread of trio.
     """
 
-    def __init__(self, store: Store, folder: Path, terms: IntakeTerms) -> None:
+    def __init__(self, store: Store, folder: SeasonFolder, terms: IntakeTerms) -> None:
         self.store, self.folder, self.terms = store, folder, terms
         self._running: dict[str, Running] = {}
         self._failed = False
         """Whether an examination has failed since interrupted examinations were last made to wait again."""
         self._references: dict[str, BuiltBot] = {}
         self._building = trio.CapacityLimiter(BUILDERS)
-        for leftover in (folder / WORK, *(folder / UPLOADS).glob(".*")):
+        for leftover in (folder.work, *folder.uploads.glob(".*")):
             paths.remove_tree(leftover)
-        for name in (UPLOADS, WORK, STORED):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        prune_store(store, folder, folder / STORED)
+        for place in (folder.uploads, folder.work, folder.versions):
+            place.mkdir(parents=True, exist_ok=True)
+        prune_store(store, folder)
 
     async def prepare_references(self) -> None:
         """Build and start the references of the present terms, and use them from now on.
@@ -191,7 +191,7 @@ class SeasonIntake:
             raise
         finally:
             del self._running[identity]
-            paths.remove_tree(self.folder / WORK / identity)
+            paths.remove_tree(self.folder.work / identity)
         cost = running.costs.elapsed if running.scope.cancelled_caught else running.costs.seconds
         (store.submissions if store.submissions.get(identity) else store.practices).spent(identity, cost)
 
@@ -210,7 +210,7 @@ class SeasonIntake:
 
         Refuse a submission whose bot could not be measured in MAX_ATTEMPTS examinations.
         """
-        work = self.folder / WORK / submission.id
+        work = self.folder.work / submission.id
         try:
             await self._decide(submission, work, costs)
         except UserError as failed:
@@ -222,7 +222,7 @@ class SeasonIntake:
     async def _decide(self, submission: Submission, work: Path, costs: Costs) -> None:
         """Store the verdict on a submission, and its version if it is accepted."""
         store = self.store
-        require_room(self.folder)
+        require_room(self.folder.path)
         store.submissions.begin(submission, time.time())
         unpacked = await unpacked_upload(self._unpack_request(submission, work))
         costs.seconds = costs.elapsed
@@ -245,7 +245,7 @@ class SeasonIntake:
             verdict, bot = await examination.run(work / submission.bot, label, practise_with)
         await trio.lowlevel.checkpoint()  # a submission that was cancelled meanwhile gets no verdict
         if not verdict.accepted or bot is None:
-            require_room(self.folder)
+            require_room(self.folder.path)
             self._refuse(submission, verdict)
             return
         if self._is_taken(submission, work):
@@ -270,7 +270,7 @@ class SeasonIntake:
         self.store.submissions.set_state(identity, state)
 
     def _unpack_request(self, submission: Submission, work: Path) -> UnpackRequest:
-        upload = self.folder / UPLOADS / submission.sha256
+        upload = self.folder.uploads / submission.sha256
         most = self.terms.limits.submission
         return UnpackRequest(str(upload), submission.file_name, str(work), submission.bot, most)
 
@@ -303,7 +303,7 @@ class SeasonIntake:
 
         The folder is moved first: if the process ends then, the next examination replaces the folder.
         """
-        target = self.folder / version.place
+        target = self.folder.path / version.place
         target.parent.mkdir(exist_ok=True)
         paths.remove_tree(target)
         folder.rename(target)
@@ -394,7 +394,7 @@ class SeasonIntake:
             if name in own:
                 handed.append(own[name])
                 continue
-            place = self.folder / self.store.versions.labelled(name).place
+            place = self.folder.path / self.store.versions.labelled(name).place
             handed.append(load_entry(place, terms.game, terms.limits).playable)
         bot, *others = (await prepare_bots(handed, terms.game, terms.limits, terms.level)).bots
         itself = bot.with_keys(name=f"{bot.name}#2")

@@ -14,6 +14,7 @@ from host.base.errors import Problem, UserError
 from host.base.paths import remove_tree
 from host.season.entries.inbox import SHA256
 from host.season.entries.store import Store
+from host.season.folder import SeasonFolder
 from host.submissions.build import builds, prune_builds
 
 KEPT_SECONDS, KEPT_BYTES = 24 * 3600, 1 << 30
@@ -72,13 +73,10 @@ def prune_old_builds(busy_since: float | None) -> int:
     return prune_builds(most, min(time.time() - UNUSED_S, busy_since or math.inf))
 
 
-def prune_store(store: Store, folder: Path, below: Path) -> None:
-    """Remove the folders of bots that are not versions, because their examinations ended before the verdict.
-
-    `below` is the folder with the folders of versions.
-    """
-    named = {folder / version.place for version in store.versions.all()}
-    for content in below.iterdir():
+def prune_store(store: Store, folder: SeasonFolder) -> None:
+    """Remove the folders of bots that are not versions, because their examinations ended before the verdict."""
+    named = {folder.path / version.place for version in store.versions.all()}
+    for content in folder.versions.iterdir():
         for place in content.iterdir():
             if place not in named:
                 remove_tree(place)

@@ -33,7 +33,6 @@ from host.season.season_config import AuthorLimits
 from host.submissions.file_tree import FILE_FLAGS
 from host.submissions.intake_log import file_stem
 
-UPLOADS = "uploads"
 PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
 ENTRIES = "entries"  # setting: the entries of the final, as JSON
 ARRIVED = "arrived"  # setting: when the last request that has an answer arrived
@@ -55,7 +54,7 @@ class Desk(NamedTuple):
     """The means to answer requests: the store, the season's folder, its terms, and a function that cancels."""
 
     store: Store
-    folder: Path
+    folder: SeasonFolder
     terms: EntryTerms
     cancel: Callable[[str], None]  # cancels the running examination or practice with an id
 
@@ -143,7 +142,7 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
     file_name = submitted_file_name(request.file_name)
     bot = request.bot or file_stem(file_name)
     used = store.used(request.author, now)
-    uploads = desk.folder / UPLOADS
+    uploads = desk.folder.uploads
     with _copied(file, uploads, desk.terms.limits.size) as upload:
         store.submissions.check_name(bot, request.author)
         identity = submission_id(request.author, bot, upload.sha256)
@@ -366,7 +365,7 @@ def _unfreeze(desk: Desk) -> str:
         raise refused(
             "E011", "", "the organiser has not closed entry", "the terms close it: edit freeze in croupier.toml"
         )
-    if SeasonFolder(desk.folder).final_file.exists():
+    if desk.folder.final_file.exists():
         raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
     store.set_setting(FROZEN, "")
     store.set_setting(ENTRIES, "")  # the entries are fixed again when entry closes
