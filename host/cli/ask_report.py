@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from host.base.format import milliseconds, plural
+from host.base.format import counted, milliseconds, plural
 from host.base.safe_text import escape_control_chars
 from host.bots.bot_spec import BuiltBot, format_limit
 from host.bots.values import granted
@@ -136,6 +136,11 @@ class Difference(NamedTuple):
     mine: Sequence[Reply]
     theirs: Sequence[Reply]
 
+    @property
+    def questions(self) -> int:
+        """Return how many questions both bots were asked."""
+        return min(len(self.mine), len(self.theirs))
+
     def json(self) -> dict[str, Any]:
         """Return the differences as JSON has them."""
         one, other = self._names()
@@ -150,14 +155,14 @@ class Difference(NamedTuple):
             }
             for mine, theirs in differences(self.mine, self.theirs)
         ]
-        return {"bots": [one, other], "questions": len(self.mine), "different": len(rows), "rows": rows}
+        return {"bots": [one, other], "questions": self.questions, "different": len(rows), "rows": rows}
 
     def text(self) -> Iterator[str]:
         """Yield the differences as lines for people."""
         one, other = self._names()
         differ = differences(self.mine, self.theirs)
-        many = plural(len(self.mine), "question")
-        yield f"{len(differ)} of {len(self.mine)} {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
+        many = counted(self.questions, "question")
+        yield f"{len(differ)} of {many} to {escape_control_chars(self.place)}: {one} and {other} differ"
         for mine, theirs in differ[:MAX_DIFFERENCES]:
             mine_said, theirs_said = (spelled(each.now.answer, self.game) for each in (mine, theirs))
             answers = f"{one} {mine_said} · {other} {theirs_said}"

@@ -111,8 +111,11 @@ def _outcome(result: BatchResult, stderr: bytes) -> Outcome:
 
 
 def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Reply, Reply]]:
-    """Return the pairs of replies in which two bots answer the same question differently."""
-    return [(mine, theirs) for mine, theirs in zip(one, other, strict=True) if mine.now.answer != theirs.now.answer]
+    """Return the pairs of replies in which two bots answer the same question differently.
+
+    A bot is asked no further question after its keeper has run out of memory. So it may have fewer replies.
+    """
+    return [(mine, theirs) for mine, theirs in zip(one, other, strict=False) if mine.now.answer != theirs.now.answer]
 
 
 def asked_by_both(bots: Sequence[BuiltBot], repro: Repro, level: Level) -> tuple[list[Reply], list[Reply]]:

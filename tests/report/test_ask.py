@@ -12,17 +12,20 @@ from typing import Any
 import pytest
 import trio
 from command import croupier
-from helpers import ROGUES, level, long, spec_of, written
+from helpers import ROGUES, SAMPLES, level, long, spec_of, written
 from test_every_fault import PLAYERS, Rogue
 
 from host.backends.local import local_workers
 from host.base.errors import UserError
 from host.bots.bot_spec import Submission
-from host.cli.ask_report import AskReport
+from host.bots.values import Outcome
+from host.cli.ask_report import AskReport, Difference
 from host.cli.plain_view import Quiet
 from host.games import GAMES
 from host.inspect.bundle import packed, unpacked
-from host.inspect.reask import reask
+from host.inspect.profiler import Profile
+from host.inspect.reask import Reply, reask
+from host.inspect.recorded import Decision
 from host.inspect.repro import Repro, Target, repro_of, with_history
 from host.inspect.verify import verify
 from host.journal.reader import reading
@@ -30,7 +33,7 @@ from host.sandbox.limits import Limits
 from host.stages.adhoc import Adhoc
 from host.submissions.build import build
 from host.tournament.adhoc import AdhocSettings, played
-from protocols.wire import FaultKind
+from protocols.wire import Answer, Fault, FaultKind, Move
 
 AMPLE = Limits(move=10, startup=10, cpu=10)
 
@@ -394,6 +397,20 @@ def test_diff_tells_which_questions_two_bots_answer_differently(friends: Path) -
     assert 0 < other["different"] == len(other["rows"]) <= other["questions"]
     assert all(row["davey"] != row["kelly"] for row in other["rows"])
     assert all(row["davey"] == row["then"] for row in other["rows"])
+
+
+def test_bots_are_compared_by_the_questions_that_both_were_asked() -> None:
+    def reply(number: int, answer: Answer) -> Reply:
+        then = Decision(table=1, number=number, seat=0, view=GAMES["cardshark"].examples[0], answer=Move("S"))
+        return Reply(then, Outcome(answer), Profile())
+
+    bots = [trio.run(build, spec_of(SAMPLES / "cardshark" / "lim17.py"), level())] * 2
+    mine, theirs = [reply(1, Move("S")), reply(2, Move("S"))], [reply(1, Fault(FaultKind.MEMORY))]
+
+    told = Difference("lim17", GAMES["cardshark"], bots, mine, theirs)
+
+    assert (told.json()["questions"], told.json()["different"]) == (1, 1)
+    assert next(told.text()) == "1 of 1 question to lim17: lim17 and lim17#2 differ"
 
 
 def test_a_bundle_travels(friends: Path, tmp_path: Path) -> None:
