@@ -216,10 +216,14 @@ def load_table(location: TableLocation) -> ReplayedTable:
 
 def as_seen_by(table: ReplayedTable, seat: int) -> ReplayedTable:
     """Return a table that has only the events that one seat could observe, and the evidence of its own decisions."""
-    asked = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
-    secret = table.game.display.secret_answers
+    asked, secret = _asked_of(table, seat), table.game.display.secret_answers
     own = [piece for piece in table.evidence if piece.number in asked]
     return table._replace(events=list(seen_by(table.events, seat, secret)), evidence=own)
+
+
+def _asked_of(table: ReplayedTable, seat: int) -> set[int]:
+    """Return the numbers of the questions that were asked of a seat."""
+    return {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
 
 
 def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
@@ -229,7 +233,7 @@ def for_author(table: ReplayedTable, seat: int) -> ReplayedTable:
     its kind, because the detail may quote the output of that bot.
     """
     seen = as_seen_by(table, seat)
-    own = {event.facts["n"] for event in table.events if event.ev == "answer" and event.facts["seat"] == seat}
+    own = _asked_of(table, seat)
     events = [Event(event.ev, event.facts | _kind_of_fault(event.facts, seat)) for event in seen.events]
     return seen._replace(events=events, times={number: each for number, each in table.times.items() if number in own})
 
