@@ -1,6 +1,6 @@
 """Says how the time of a recorded decision was spent, in words and as JSON values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from host.base.format import duration
@@ -19,6 +19,11 @@ def time_breakdown(piece: Evidence) -> str:
         (piece.overhead, "overhead of croupier"),
     )
     return ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds > 0)
+
+
+def by_question(pieces: Iterable[Evidence]) -> dict[int, Evidence]:
+    """Return the evidence of a table by number of the question. A fault comes before the slowest decision."""
+    return {piece.number: piece for piece in sorted(pieces, key=lambda piece: piece.kind != "slowest")}
 
 
 def times_json(piece: Evidence, keys: Sequence[str], spelled: Callable[[float], float]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from host.base.safe_text import one_line
 from host.bots.bot_spec import BotSpec, BuiltBot
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.inspect.faults import RecordedFault, fault_groups
 from host.inspect.roster import Entrant, Roster, match, roster_name
 from host.inspect.visibility import visible
 from host.journal.reader import Journal
@@ -238,16 +237,11 @@ def questions(bot: str, records: Sequence[Record]) -> int:
 
 def first_faults(journal: Journal, position: Position) -> dict[str, FirstFault]:
     """Return the first recorded fault of each bot in a stage, by name of the bot."""
-    found: dict[str, RecordedFault] = {}
-    for group in fault_groups(journal):
-        for fault in group.recorded:
-            if FixtureId.parse(fault.decision).stage == position.state.name:
-                earlier = found.setdefault(group.bot, fault)
-                found[group.bot] = min(earlier, fault, key=lambda each: each.id)
-    bots = position.tournament.bots
-    return {
-        bot: FirstFault(fault.id, explained(journal.game, bots[bot], fault.evidence)) for bot, fault in found.items()
-    }
+    found, bots = dict[str, FirstFault](), position.tournament.bots
+    for number, path, piece in journal.evidence("WHERE fault.kind != 'slowest'"):
+        if piece.bot not in found and FixtureId.parse(path).stage == position.state.name:
+            found[piece.bot] = FirstFault(number, explained(journal.game, bots[piece.bot], piece))
+    return found
 
 
 def explained(game: Game, bot: RecordedBot, piece: Evidence) -> Problem:

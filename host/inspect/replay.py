@@ -9,7 +9,7 @@ from host.base.safe_text import escape_control_chars, one_line
 from host.bots.values import Evidence
 from host.games.engine import Game, Scores
 from host.inspect import event_validation
-from host.inspect.evidence import time_breakdown
+from host.inspect.evidence import by_question, time_breakdown
 from host.inspect.recorded import AnswersDoNotFit, RecordedTable, TableReplay
 from host.rules.catalogue import ref_of
 from host.submissions.headline import Output
@@ -144,7 +144,7 @@ def as_text(
     """
     names = [escape_control_chars(bot) for bot in bots]
     width = max(map(len, names))
-    pieces = {piece.number: piece for piece in sorted(evidence, key=lambda one: one.kind != "slowest")}
+    pieces = by_question(evidence)
     questions: dict[int, str] = {}  # by number
     for event in happened:
         ev, facts = event

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from host.base.safe_text import one_line
 from host.bots.values import Evidence
 from host.games.engine import Game
-from host.inspect.evidence import times_json
+from host.inspect.evidence import by_question, times_json
 from host.inspect.recorded import RecordedFixture, RecordedTable, load_fixture, root_of
 from host.inspect.replay import Event, events, seen_by
 from host.inspect.visibility import Visible, running_name, still_running, table_of, visible
@@ -272,7 +272,6 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
             shapes.append(shape)
         rows.append([shapes.index(shape), *kept.values()])
     took = [table.times.get(number, (0, 0)) for number in range(1, max(table.times, default=0) + 1)]
-    pieces = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
     return {
         "v": 1,
         "table": one_line(table.sitting.path),
@@ -283,7 +282,7 @@ def to_json(table: ReplayedTable) -> dict[str, Any]:
         "rows": rows,
         # A game may have views of several forms; the shorter ones end with empty fields.
         "questions": ["\n".join(column) for column in zip_longest(*questions, fillvalue="")],
-        "kept": pieces,
+        "kept": {number: evidence(piece) for number, piece in by_question(table.evidence).items()},
         "took": [[rounded(us) for us in column] for column in zip(*took, strict=True)],
     }
 

@@ -11,6 +11,7 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.base.safe_text import one_line
 from host.base.sheet import write_rows
+from host.inspect.evidence import by_question
 from host.inspect.recorded import root_of
 from host.inspect.replay import by_seat, spelled
 from host.inspect.table_replays import ReplayedTable, TableRef, evidence, find, load, shown_fixture
@@ -156,7 +157,7 @@ def lines(table: ReplayedTable) -> Iterator[dict[str, Any]]:
 
     An answer includes its times and its evidence if they were recorded.
     """
-    kept = {piece.number: evidence(piece) for piece in sorted(table.evidence, key=lambda one: one.kind != "slowest")}
+    kept = {number: evidence(piece) for number, piece in by_question(table.evidence).items()}
     about = {"game": table.game.name, "rules": table.sitting.rules._asdict()}
     for event in table.events:
         if event.twice:
