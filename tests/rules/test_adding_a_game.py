@@ -373,6 +373,7 @@ def test_tables_that_cannot_be_shown_are_left_out_of_a_report_which_says_why(str
 
 
 @pytest.mark.long
+@pytest.mark.one_in(3)
 def test_a_table_that_cannot_be_shown_is_refused_wherever_it_is_asked_for(strange: tuple[Path, str, str]) -> None:
     from test_web import commanded
 

@@ -152,7 +152,7 @@ def test_a_hostile_build_is_refused_in_few_harmless_words(rogue: Rogue) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ROGUES_BY_NAME)
 @pytest.mark.parametrize("at", WEAKER)
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 def test_a_rogue_gets_its_verdict_at_every_other_level(at: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROUPIER_TEST_LEVEL", at)
     rogue = gallery(at)[name]

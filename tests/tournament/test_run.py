@@ -360,7 +360,7 @@ def test_a_stage_of_any_seats_or_rounds_that_is_killed_ends_the_same(kind: str, 
 
 
 @pytest.mark.parametrize(
-    "round_", [pytest.param(nth, marks=pytest.mark.long if nth < 3 else pytest.mark.proof) for nth in range(20)]
+    "round_", [pytest.param(nth, marks=pytest.mark.long if nth < 1 else pytest.mark.proof) for nth in range(20)]
 )
 def test_whatever_is_killed_at_whatever_moment_changes_nothing(
     round_: int, uninterrupted: Result, tmp_path: Path
@@ -751,8 +751,8 @@ DAMAGES = [
         ("seats", 2),
         ("answers", 64),
         pytest.param("answers", 1024, marks=pytest.mark.long),
-        pytest.param("scores", 1024, marks=pytest.mark.long),
-        pytest.param("seats", 1024, marks=pytest.mark.long),
+        pytest.param("scores", 1024, marks=pytest.mark.proof),
+        pytest.param("seats", 1024, marks=pytest.mark.proof),
     ],
 )
 def test_a_journal_that_unpacks_to_more_than_its_tables_is_refused_without_the_memory(
