@@ -76,7 +76,10 @@ class CallingClock(Clock):
         super().forget()
 
     def seconds_to_look(self) -> float:
-        """Return the seconds until `look` must be called; infinity while the clock stands still without a failure."""
+        """Return the seconds until `look` must be called.
+
+        While the clock stands still: 0 if the call of a model has failed, otherwise infinity.
+        """
         if self._still_since is None:
             return super().seconds_to_look()
         return math.inf if self._failure is None else 0.0

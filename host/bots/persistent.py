@@ -36,7 +36,7 @@ from protocols.wire import Fault, FaultKind, Move
 
 
 class PersistentProcess:
-    """Asks one process at a time. A fault kills the process, and the next batch starts a new one."""
+    """Asks one process at a time. After a fault that ends the process, it kills it; the next batch starts a new process."""
 
     def __init__(self, context: BotContext) -> None:
         bot = context.bot

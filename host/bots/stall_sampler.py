@@ -113,7 +113,7 @@ class StallSampler:
 
 
 def _throttled(files: Sequence[Path]) -> float:
-    """Return the seconds for which a control group has been throttled so far: those of the group with the most."""
+    """Return the seconds for which the kernel has throttled a control group so far: the maximum over these cpu.stat files."""
     seconds = 0.0
     for file in files:
         with suppress(OSError):

@@ -285,7 +285,10 @@ def _wrapped(line: str) -> list[str]:
 
 
 def usage_error(error: click.ClickException) -> UserError:
-    """Convert an error of click. Its own form has four lines, and they change with its version."""
+    """Convert an error of click to a UserError.
+
+    The message of click has four lines, and its text depends on the version of click.
+    """
     message, near, example = error.format_message(), "", None
     if isinstance(error, click.NoSuchOption):
         near = next(iter(error.possibilities or ()), "")

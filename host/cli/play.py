@@ -25,7 +25,7 @@ from host.cli import STARTED, CliContext, completers, options, print_result
 def play(context: CliContext, /, names: tuple[str, ...], tables: int, show: bool, **chosen: Any) -> None:
     """Let bots play against each other, and print the standings with error bars. Faults do not change the exit code.
 
-    In a game for two, three or more bots play a round robin: every pair plays the tables.
+    In a two-player game, three or more bots play a round robin: each pair plays the given number of tables.
     """
     import trio
 

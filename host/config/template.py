@@ -96,8 +96,8 @@ def _stages_shown(game: Game, with_samples: bool, names: Sequence[str], chosen: 
 def _references(game: Game, names: Sequence[str]) -> dict[str, int]:
     """Return the points of each reference, by name or pattern: 100 points in total.
 
-    The references are sample bots, if possible as many as a table needs. A game without sample bots uses the
-    organiser's own bots.
+    The references are sample bots: at most MAX_TEMPLATE_REFERENCES, or as many as a table has other seats if that is
+    more. For a game without sample bots, the only entry is OWN_REFERENCES, the pattern of the organiser's own bots.
     """
     seats = game.default_rules.seats
     chosen = [f"{SAMPLE_PREFIX}{name}" for name in names[: max(MAX_TEMPLATE_REFERENCES, seats - 1)]]

@@ -54,8 +54,8 @@ class Place(NamedTuple):
 class Opening(NamedTuple):
     """The simplest bot of a game: one move below a limit, another at or above it. Both are always legal.
 
-    The starter bots play it, and `check` seats it next to a bot. It compares a field of the view with the limit; of a
-    field that is a list, the sum.
+    The starter bots play it, and `check` seats it next to a bot. The bot compares a field of the view with
+    the limit. If the field is a list, it compares the sum of the list.
     """
 
     field: str

@@ -42,9 +42,9 @@ class Shuffler(Protocol):
         ...
 
     def pick(self, weights: Sequence[float]) -> int:
-        """Return an index of `weights`, each as likely as its share of their sum. An index of weight 0 is never returned.
+        """Return a random index of `weights`. Its probability is its weight divided by the sum of all weights.
 
-        Raise ValueError if a weight is negative or not finite, or if none is above 0.
+        Raise ValueError if a weight is negative or not finite, or if no weight is above 0.
         """
         ...
 

@@ -43,7 +43,7 @@ class SteppedTable:
 
     @property
     def bots(self) -> tuple[str, ...]:
-        """Return the names of the bots by seat. The caller is PLAYER among them."""
+        """Return the names of the bots by seat. At the seat of the caller the name is PLAYER."""
         return tuple([bot if bot == PLAYER else bot_of(bot) for bot in self.open.bots])
 
     @property

@@ -191,7 +191,10 @@ class Evidence:
         return third > MAX_SKEWNESS * mean * math.sqrt(mean)
 
     def _part(self, meeting: Meeting, weights: Mapping[int, float]) -> Lead:
-        """Return the part of a value that comes from one meeting. Its `skewness` is the third moment, not divided."""
+        """Return the part of a lead that comes from one meeting. `weights` are by index of the bot in the meeting.
+
+        Its `skewness` is the third central moment; `lead` divides the sum of these moments by variance ** 1.5.
+        """
         units = meeting.units
         total, common = meeting.total(weights), self._common(weights.values())
         variance = meeting.deviations(weights) * meeting.repeats + common * meeting.repeats**2

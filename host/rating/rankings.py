@@ -49,7 +49,10 @@ class Estimate(NamedTuple):
 
     @property
     def merit(self) -> float:
-        """Return the sort key: a bot with only a lower bound comes first, a bot with only an upper bound last."""
+        """Return the key by which bots are sorted, larger is better: the value.
+
+        Without a value it is infinity if a lower bound is known, otherwise minus infinity.
+        """
         if self.value is not None:
             return self.value
         return inf if self.low is not None else -inf

@@ -144,7 +144,11 @@ def _points(strength: Sequence[float]) -> list[float]:
 
 
 class _Choices:
-    """The choices of which orders consist: how often the next bot came from each set, and how often it was each bot."""
+    """The orders of all tables as choices of the Plackett-Luce model: for each place, a bot is chosen from those left.
+
+    Counts how often a bot was chosen from each set, and how often each bot was chosen. Equal bots count as the average
+    over all their orders.
+    """
 
     def __init__(self, bots: int) -> None:
         self._sets: dict[tuple[int, ...], float] = {}
@@ -198,9 +202,10 @@ class _Choices:
         return {other for above in self.above for other in above}
 
     def most_likely(self, anchor: float, precision: float = 1e-12) -> list[float]:
-        """Return the maximum-likelihood strengths, by index of the bot. `precision` is their relative precision.
+        """Return the maximum-likelihood strengths, by index of the bot.
 
-        The last step changes no strength by more than this part of it.
+        Each bot gets `anchor` additional draws with a bot of strength 1. The iteration ends when no strength changes by
+        more than `precision` times its value, or after the last allowed round.
         """
         size = len(self._chosen)
         sets_of = [self._sets_of(bot, sets) for bot, sets in enumerate(self._by_bot())]

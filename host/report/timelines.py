@@ -195,7 +195,8 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
 
 
 def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the results of every two bots of a fixture, by (bot, other bot), in both orders.
+    """Return the results of two bots in a whole fixture (see `score_rate`), by (bot, other bot), for all pairs in both orders.
+
 
     Leave out bots that did not play.
     """

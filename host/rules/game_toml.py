@@ -342,7 +342,10 @@ def _typed(name: str, fields: Sequence[tuple[str, Any]], defaults: Sequence[Any]
 
 
 def _view_type(file: GameFile) -> type[Any]:
-    """Return the class of the questions of a game. A referee may write a value of any type in a field."""
+    """Return the class of a game's views: a NamedTuple with the fields and types of game.toml.
+
+    A field without a type has the type Any, because a referee may write any value in it.
+    """
     return _typed("View", file.view)
 
 

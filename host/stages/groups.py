@@ -92,8 +92,8 @@ def shares(scores: Scores, advance: int = ADVANCE) -> list[float]:
 def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> list[str]:
     """Return all bots of several groups: all first places, then all second places, and so on.
 
-    Each group is given best first. Bots in the same place are ordered by chips, and with equal chips by `lot`, which
-    has all bots as drawn.
+    In each of `groups` the best bot is first. Bots in the same place are ordered by mean chips, most first; bots with
+    equal chips are in the order of `lot`, a random order of all bots.
     """
     ranked = [
         (nth, -place.chips, lot.index(place.bot), place.bot) for group in groups for nth, place in enumerate(group)
@@ -239,7 +239,7 @@ def contest_of(stage: Groups, field: Field, records: Records) -> GroupsContest:
 
 
 def schedule(stage: Groups, blank: Fixture, field: Field, records: Records) -> Schedule:
-    """Yield the games of one round after another."""
+    """Yield the fixtures of each round, one round at a time: one fixture for each game of each group."""
     contest, blank = contest_of(stage, field, records), with_plan(stage, blank)
     entrants, number = field.bots, 0
     while len(entrants) > stage.until:

@@ -124,7 +124,10 @@ def distances(bots: int, blocks: Sequence[Block]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def base_blocks(bots: int, seats: int, count: int) -> tuple[Block, ...]:
-    """Return `count` base blocks, found by a search of limited length, in which distances occur about equally often."""
+    """Search for `count` base blocks in which all distances occur about equally often.
+
+    Return the best ones found in at most STEPS steps.
+    """
     search = _Search(bots, seats)
     for _ in range(count):
         search.add_block()

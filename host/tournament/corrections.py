@@ -47,9 +47,10 @@ def refused(where: str, message: str, hint: str) -> UserError:
 
 
 def last_begun(journal: Journal, seed: bytes) -> Begun:
-    """Return the last stage with a record or an undecided fixture; the first stage if no stage has one.
+    """Return the last stage with a record or an undecided fixture.
 
-    Raise UserError if nothing has been played.
+    If all undecided fixtures are to be played again and there is no record, it is the first stage. Raise UserError if
+    no fixture was ever recorded.
     """
     state = journal.state()
     if not journal.begun:
@@ -158,10 +159,10 @@ class _Without(Mapping[str, Record]):
 
 
 def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
-    """Return the paths of the fixtures without a result that the next run plays again.
+    """Return the paths of the undecided fixtures that the next run can play again.
 
-    These are the undecided fixtures of the last stage that has begun, except those that have decided which fixtures
-    were played later.
+    These are the undecided fixtures of the last stage that has begun, except those on which a later fixture of the
+    stage already depends.
     """
     undecided = journal.undecided()
     if not undecided:

@@ -274,9 +274,9 @@ class RefereeSource:
         return Step(tuple(requests), None, illegal, limits, told)
 
     def _show(self, table: int, seat: int, text: str) -> None:
-        """Keep a text until the next question to a seat.
+        """Store a text that the referee shows to a seat. The next question to this seat will contain it.
 
-        Raise Violation if views have no field for such texts, or if the seat gets more than MAX_SHOWN_CHARS.
+        Raise Violation if no field of the view has the type `lines`, or if the texts exceed MAX_SHOWN_CHARS.
         """
         if not self._views.shown_in:
             raise Violation(f"shows a text at table {table}, and no field of game.toml has the type `lines`")

@@ -64,7 +64,8 @@ class UsualLines:
     def __init__(self, fields: Sequence[str], view: type[Any] | None = None) -> None:
         """`fields` are the fields of every view. `view` is the type of the views; without it, views are dicts.
 
-        With `view`, the questions of a line are Requests instead of Asks if each has no limit and one line of answer.
+        With `view`, the questions of a line are Requests instead of Asks if none of them has a time limit and each expects
+        one line as its answer.
         """
         # To read a struct takes half the time of a dict, and a struct has all fields and no others.
         values = msgspec.defstruct("Values", [(name, _Value) for name in fields], forbid_unknown_fields=True, gc=False)

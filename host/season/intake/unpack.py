@@ -39,7 +39,10 @@ class UnpackRequest(msgspec.Struct, frozen=True):
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """The result: the SHA-256 of the bot's files, which are in the folder TARGET/BOT; or problems, if it is refused."""
+    """The result of unpacking an upload.
+
+    It is the SHA-256 of the bot's files, which are in the folder TARGET/BOT, or the problems of an upload that is refused.
+    """
 
     content: str = ""
     problems: tuple[Problem, ...] = ()
