@@ -70,12 +70,12 @@ class Season(NamedTuple):
 
     def author(self, name: str) -> None:
         """Add an author."""
-        self.store.authors.add(name, f"{next(_numbers):064x}")
+        self.store.authors.add(name, f"{next(_numbers):064x}", time.time())
 
     def submit(self, author: str, file_name: str, content: str | bytes, bot: str = "") -> Answer:
         """Hand in a file."""
         upload = content.encode() if isinstance(content, str) else content
-        return self.ask(Submit(author, file_name, bot), upload)
+        return self.ask(Submit(author, file_name, "api", bot), upload)
 
     def examined(self) -> Submission:
         """Examine what waits first, and return the submission with its verdict."""

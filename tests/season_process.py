@@ -167,7 +167,7 @@ class TestSeason:
 
     def submit(self, author: str, bot: str, content: bytes, file: str = "bot.py") -> str:
         """Hand in a file; return the id of the request."""
-        return self.ask(Submit(author, file, bot), content)
+        return self.ask(Submit(author, file, "api", bot), content)
 
     def put(self, author: str, bot: str, content: bytes, file: str) -> str:
         """Hand in a file by HTTP, again until the site acknowledges it. Return the id of the submission."""

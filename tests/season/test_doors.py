@@ -267,7 +267,7 @@ def test_submit_shows_the_queue_and_the_verdict(mine: Path) -> None:
     assert "waiting: 1 before it (now: building x)" in done.out
     assert "  ✓ builds          nothing to build" in done.out
     assert "accepted: mine-4 plays from the next round on" in done.out
-    assert seen[0] == ("PUT", "/api/bots/mine?file=mine.py", f"Bearer {SECRET}", STANDS.encode())
+    assert seen[0] == ("PUT", "/api/bots/mine?file=mine.py&door=submit", f"Bearer {SECRET}", STANDS.encode())
     assert seen[1][1].startswith("/api/submissions/5f0c?wait=")
     assert SECRET not in done.out + done.err
 
@@ -289,7 +289,7 @@ def test_submit_packs_a_folder_to_the_same_bytes_each_time(tmp_path: Path) -> No
     bodies = []
     for _ in range(2):
         _, seen = submitted([(200, described("accepted"))], folder)
-        assert seen[0][1] == "/api/bots/Seventeen?file=mine.tar.gz"
+        assert seen[0][1] == "/api/bots/Seventeen?file=mine.tar.gz&door=submit"
         bodies.append(seen[0][3])
         os.utime(folder / "b.py", (1, 1))
     assert bodies[0] == bodies[1]

@@ -321,7 +321,7 @@ def test_a_round_is_stored_with_its_players_and_meetings(tmp_path: Path) -> None
 
 def test_a_store_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
-        store.authors.add("ada", HASH)
+        store.authors.add("ada", HASH, 1.0)
         with pytest.raises(UserError) as refused, Store.open(tmp_path):
             pass
         assert (refused.value.problems[0].code, refused.value.exit_code) == ("R003", 5)
@@ -350,7 +350,7 @@ def test_a_store_that_is_missing_damaged_or_of_another_schema_is_named(tmp_path:
 def test_a_copy_of_an_open_store_is_whole(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     with Store.open(tmp_path) as store:
-        store.authors.add("ada", HASH)
+        store.authors.add("ada", HASH, 1.0)
         store.copy_to(tmp_path / "copy" / "season.sqlite")
     with Store.open(tmp_path / "copy") as copy:
         assert [author.name for author in copy.authors.all()] == ["ada"]
@@ -361,7 +361,7 @@ def test_a_copy_of_an_open_store_is_whole(tmp_path: Path) -> None:
 
 def test_damaged_requests_are_refused_by_name_and_set_aside(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [leave(tmp_path, Submit("ada", "mine.py"), b"x") for _ in range(10)]
+    names = [leave(tmp_path, Submit("ada", "mine.py", "api"), b"x") for _ in range(10)]
     secret = tmp_path / "seed"
     secret.write_text("secret")
     (inbox / names[0] / REQUEST_FILE).write_bytes(b"\xff" * 100)
@@ -404,6 +404,7 @@ def test_an_upload_is_bounded_and_never_empty(tmp_path: Path) -> None:
         assert here.submit("ada", "mine.py", "x" * 11).code == "E006"
         assert here.submit("ada", "mine.py", "").code == "E010"
         assert here.submit("stranger", "mine.py", "x").code == "E001"
+        assert here.ask(Submit("ada", "mine.py", "window"), b"x").code == "E010"
         assert [*(tmp_path / "uploads").iterdir()] == []
 
 

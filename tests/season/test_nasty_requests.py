@@ -21,7 +21,7 @@ from test_nasty_values import NASTY
 
 from host.season.site.inbox import MAX_PENDING_OF_AN_AUTHOR
 
-PUTS = ("/api/bots/{}", "/api/bots/mine?file={}")
+PUTS = ("/api/bots/{}", "/api/bots/mine?file={}", "/api/bots/mine?door={}")
 GETS = (
     "/api/bots/{}",
     "/api/submissions/{}",

@@ -116,7 +116,7 @@ def test_a_person_submits_waits_and_sees_the_verdict(running: Site, tmp_path: Pa
         page.find("form button").click()
         page.wait("the season has not read it yet")
         (request,) = running.inbox()
-        assert request == Submit("ada", "climber.py", "climber")
+        assert request == Submit("ada", "climber.py", "web", "climber", "")
         examined(running, request)
         if not script:
             driver.refresh()

@@ -202,7 +202,7 @@ def test_what_has_not_changed_is_not_read_again(
         assert {*looked} <= {"setting", "event", "sqlite_master"} and looked.count("event") == 1, looked
         before = len(chain.links_of(season.store))
         season.event("readmit", "adas", "it may play again")
-        season.store.authors.rename("ada", "lovelace")
+        season.store.authors.rename("ada", "lovelace", 0.0)
         season.chain.update(season, rounds)
         assert [link.about for link in chain.links_of(season.store)[before:]] == [
             "version adas-1",
@@ -342,7 +342,7 @@ def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path
 def test_verify_accuses_nobody_of_a_change_that_the_chain_gets_later(played: TestSeason, tmp_path: Path) -> None:
     copied = Path(shutil.copytree(played.folder, tmp_path / "copy", symlinks=True))
     with here(copied) as season:
-        season.store.authors.rename("ada", "lovelace")
+        season.store.authors.rename("ada", "lovelace", 0.0)
         season.event("rename", "ada", "ada is now called lovelace")
         config = (copied / "croupier.toml").read_text().replace("[season]", "[season]\nactive = 2")
         (copied / "croupier.toml").write_text(config)
@@ -350,7 +350,7 @@ def test_verify_accuses_nobody_of_a_change_that_the_chain_gets_later(played: Tes
         season.fix_entries()
         assert verify_season(copied, season.tournament, 0.01).differences == ()
         season.chain.update(season, season.book.rounds())
-        season.store.authors.rename("lovelace", "eve")  # without an event, as nobody can who only uses croupier
+        season.store.authors.rename("lovelace", "eve", 0.0)  # without an event, as nobody can who only uses croupier
         (found,) = verify_season(copied, season.tournament, 0.01).differences
         assert found.startswith("version adas-1: author is")
 
@@ -380,7 +380,7 @@ def test_the_export_has_the_name_that_an_author_has_now(played: TestSeason, tmp_
     copied = tmp_path / "copy"
     subprocess.run(["cp", "-r", played.folder, copied], check=True)
     with Store.open(copied) as store:
-        store.authors.rename("ada", "lovelace")
+        store.authors.rename("ada", "lovelace", 0.0)
     assert croupier("-C", copied, "season", "export", tmp_path / "public").code == 0
     done = check(tmp_path / "public")
     assert done.returncode == 0 and "✓ the ladder after round" in done.stdout, done.stderr

@@ -220,6 +220,7 @@ def test_practice_by_request_plays_versions_and_does_not_count(tmp_path: Path) -
         found = here.run(here.intake.examine_next)
         assert isinstance(found, Practice)
         assert (found.state, found.reason) == ("accepted", "")
+        assert [each.tables for each in found.results] == [4, 4]
         (told,) = [each.text for each in here.store.events.answers("ada") if each.request == answer.request]
         result = r"against {}: [0-9.]+ of 4 tables \([0-9.]+ % ± [0-9.]+\)"
         assert re.fullmatch(f"practice of mine-1 {result}; {result}".format("mine-1#2", "nestor"), told), told

@@ -462,7 +462,7 @@ def test_a_form_hands_in_a_bot_without_script(running: Site) -> None:
     page = ada.get(reply.headers["location"])
     assert reply.status == 303 and page.status == 200 and "received" in page.text and "not read it yet" in page.text
     (request,) = running.inbox()
-    assert request == Submit("ada", "my bot.tar.gz", "climber")
+    assert request == Submit("ada", "my bot.tar.gz", "web", "climber", "")
     (folder,) = (running.folder / "inbox").iterdir()
     assert (folder / UPLOAD_FILE).read_bytes() == SOURCE
     assert ada.get(f"{reply.headers['location']}/file").body == SOURCE

@@ -13,7 +13,7 @@ import msgspec
 from host.base.errors import Problem, UserError
 from host.season.entries.table import Table, V
 
-SCHEMA = 2
+SCHEMA = 1
 BUSY_TIMEOUT_S = 10.0
 RESTORE = "croupier did not change it; restore it from a backup of croupier season backup"
 

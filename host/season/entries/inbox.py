@@ -38,7 +38,9 @@ class Submit(msgspec.Struct, frozen=True, tag="submit"):
 
     author: str
     file_name: str
+    door: str
     bot: str = ""  # the name of the bot; empty: the name of the file without its suffix
+    licence: str = ""
 
 
 class Activate(msgspec.Struct, frozen=True, tag="activate"):

@@ -69,7 +69,7 @@ class Authors:
             return found
         raise UserError([Problem("E001", "", "there is no author of this name in the season", hint=INVITE_AGAIN)], 3)
 
-    def add(self, name: str, token_sha256: str) -> Author:
+    def add(self, name: str, token_sha256: str, now: float) -> Author:
         """Add an author and return it. If an author has this name and this secret already, return that author.
 
         Raise UserError if an author cannot have the name, or if another author has it.
@@ -79,7 +79,7 @@ class Authors:
         if known is not None and (known.name, known.token_sha256) != (name, token_sha256):
             message = "is the name of another author, whatever the case of its letters"
             raise UserError([Problem("E008", name, message, hint="choose another name")], 3)
-        added = known or Author(name, token_sha256)
+        added = known or Author(name, token_sha256, now)
         self._database.put(AUTHOR, added)
         return added
 
@@ -90,7 +90,7 @@ class Authors:
         """
         self._database.put(AUTHOR, self.get(name)._replace(token_sha256=token_sha256))
 
-    def rename(self, name: str, new: str) -> None:
+    def rename(self, name: str, new: str, now: float) -> None:
         """Rename an author, who keeps the link, the bots and the submissions.
 
         Raise UserError if there is no such author, or if an author cannot have the new name.
@@ -98,7 +98,7 @@ class Authors:
         known = self.get(name)
         with self._database.transaction():
             self._database.change("UPDATE author SET token_sha256 = '' WHERE name = ?", name)
-            self.add(new, known.token_sha256)
+            self.add(new, known.token_sha256, now)
             for table in ("bot", "submission", "version", "practice", "usage", "answer"):
                 self._database.change(f"UPDATE {table} SET author = ? WHERE author = ?", new, name)
             self._database.change("DELETE FROM author WHERE name = ?", name)

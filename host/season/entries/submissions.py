@@ -9,7 +9,7 @@ from host.season.entries.database import Database
 from host.season.entries.names import season_bot_name
 from host.season.entries.queue import HOUR_S, Used, Waiting
 from host.season.entries.table import Table
-from host.season.entries.values import Bot, Practice, Submission, SubmissionState, Usage, Verdict
+from host.season.entries.values import Bot, Practice, PracticeResult, Submission, SubmissionState, Usage, Verdict
 
 BOT = Table("bot", Bot, "name", own={"name": "COLLATE NOCASE", "author": "REFERENCES author"})
 """The names of bots. The case of letters does not count when names are compared."""
@@ -96,9 +96,9 @@ class Practices(_Queued[Practice]):
         if self.get(practice.id) is None:
             self._database.add(PRACTICE, practice)
 
-    def finish(self, identity: str, state: SubmissionState) -> None:
-        """Store that practice is over: that it was played, or refused."""
-        self._update(identity, state=state)
+    def finish(self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...]) -> None:
+        """Store the results of practice; none if it was refused."""
+        self._update(identity, state=state, results=results)
 
 
 class Submissions(_Queued[Submission]):

@@ -17,6 +17,7 @@ class Author(NamedTuple):
 
     name: str
     token_sha256: str
+    joined: float  # seconds since 1970
 
 
 def new_secret() -> str:
@@ -95,9 +96,11 @@ class Submission(NamedTuple):
     sha256: str  # of the file; its bytes are in uploads/SHA256
     size: int
     at: float  # when it was last submitted, in seconds since 1970
+    door: str  # how it was submitted: "web", "api" or "submit"
     state: SubmissionState
     reason: str = ""  # why it waits, in one line; or why it was refused or cancelled
     verdict: Verdict | None = None
+    licence: str = ""  # as its author states it
     number: int = 0  # of the version that it became; 0: it became none
     attempts: int = 0  # how often its examination has begun since it was received
 
@@ -182,7 +185,7 @@ class Event(NamedTuple):
 
 
 class Practice(NamedTuple):
-    """An author's request for practice tables, which do not count. The answer to the request has the result."""
+    """An author's request for practice tables, which do not count, and their results."""
 
     id: str  # of the request
     author: str
@@ -193,4 +196,5 @@ class Practice(NamedTuple):
     at: float
     state: SubmissionState
     reason: str = ""
+    results: tuple[PracticeResult, ...] = ()
     attempts: int = 0  # how often the practice has begun

@@ -53,7 +53,7 @@ class SeasonClient:
 
     def submit(self, bot: str, file_name: str, content: bytes) -> dict[str, Any]:
         """Submit a file, and return the submission as the site describes it. Raise UserError if the site refuses it."""
-        query = urllib.parse.urlencode({"file": file_name})
+        query = urllib.parse.urlencode({"file": file_name, "door": "submit"})
         return self._ask("PUT", f"/api/bots/{urllib.parse.quote(bot, safe='')}?{query}", content)
 
     def follow(self, submission: Mapping[str, Any]) -> dict[str, Any]:

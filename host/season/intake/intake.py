@@ -373,12 +373,16 @@ class SeasonIntake:
         except UserError as refused:
             if refused.exit_code == 6:
                 raise
-            problem = refused.problems[0]
+            (problem, *_), played = refused.problems, []
             failed = next((name for name in names if name in problem.where.split("/")), "a bot")
-            state, code = SubmissionState.REFUSED, problem.code
-            text = f"no practice of {names[0]}: {failed} does not start"  # without the words of another author's bot
+            # The message of the problem may have the words of another author's bot.
+            state, code, text = (
+                SubmissionState.REFUSED,
+                problem.code,
+                f"no practice of {names[0]}: {failed} does not start",
+            )
         with store.transaction():
-            store.practices.finish(practice.id, state)
+            store.practices.finish(practice.id, state, tuple(each.result for each in played))
             known = store.practices.get(practice.id) or practice  # its author may have another name now
             store.events.answer(Answer(practice.id, known.author, time.time(), text, code=code))
 

@@ -33,10 +33,11 @@ from host.season.season_config import AuthorLimits
 from host.submissions.file_tree import FILE_FLAGS
 from host.submissions.intake_log import file_stem
 
+DOORS = ("web", "api", "submit")
 PAUSED, FROZEN = "paused", "frozen"  # settings: why the season is paused; when the organiser has frozen it
 ENTRIES = "entries"  # setting: the entries of the final, as JSON
 ARRIVED = "arrived"  # setting: when the last request that has an answer arrived
-MAX_TEXT_CHARS = 300  # of a reason
+MAX_TEXT_CHARS = 300  # of a licence or a reason
 CHUNK_BYTES = 1 << 20
 TAKEN_UP = "the same files as {label}: that version plays, with its record"
 
@@ -139,6 +140,8 @@ def refused(code: str, where: str, message: str, hint: str) -> UserError:
 def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
     store = desk.store
     store.authors.get(request.author)
+    if request.door not in DOORS:
+        raise refused("E010", one_line(request.door)[:40], "is not a door of the season", f"one of {', '.join(DOORS)}")
     file_name = submitted_file_name(request.file_name)
     bot = request.bot or file_stem(file_name)
     used = store.used(request.author, now)
@@ -153,11 +156,21 @@ def _submit(desk: Desk, request: Submit, file: Path, now: float) -> Granted:
             raise UserError([problem], 3)
         upload.path.replace(uploads / upload.sha256)
     if known is not None:
-        store.submissions.wait_again(identity, "", at=now)
+        store.submissions.wait_again(identity, "", at=now, door=request.door)
     else:
-        waiting = SubmissionState.WAITING
         store.submissions.add(
-            Submission(identity, request.author, bot, file_name, upload.sha256, upload.size, now, waiting)
+            Submission(
+                identity,
+                request.author,
+                bot,
+                file_name,
+                upload.sha256,
+                upload.size,
+                now,
+                request.door,
+                SubmissionState.WAITING,
+                licence=one_line(request.licence)[:MAX_TEXT_CHARS],
+            )
         )
     store.events.add(now, "submitted", f"{request.author}/{bot}", f"{counted(upload.size, 'byte')}, {upload.sha256}")
     return Granted(f"{bot} is received", identity)
@@ -305,7 +318,7 @@ def _practise(desk: Desk, request: Practise, identity: str, now: float) -> Grant
 def _join(desk: Desk, request: Join, now: float) -> Granted:
     if not desk.terms.anybody:
         raise refused("E001", "", "this season is for invited authors", "ask the organiser for a link")
-    desk.store.authors.add(request.name, request.token_sha256)
+    desk.store.authors.add(request.name, request.token_sha256, now)
     desk.store.events.add(now, "author", request.name, "has taken this name")
     return Granted(f"{request.name} may submit bots")
 
@@ -315,7 +328,7 @@ def _invite(desk: Desk, request: Invite, now: float) -> Granted:
         desk.store.authors.replace_token(request.name, request.token_sha256)
         desk.store.events.add(now, "author", request.name, "has a new link; the old one no longer works")
         return Granted(f"{request.name} has a new link")
-    desk.store.authors.add(request.name, request.token_sha256)
+    desk.store.authors.add(request.name, request.token_sha256, now)
     desk.store.events.add(now, "author", request.name, "is invited")
     return Granted(f"{request.name} is invited")
 
@@ -336,7 +349,7 @@ def _manage(desk: Desk, request: Manage, now: float) -> Granted:
         case "unfreeze":
             text = _unfreeze(desk)
         case "rename":
-            store.authors.rename(subject, request.name)
+            store.authors.rename(subject, request.name, now)
             text = f"{subject} is now called {request.name}"
         case "remove":
             store.authors.remove(subject)

@@ -27,6 +27,7 @@ from host.web.live import CachedResponse, cached_response
 from host.web.server import conditional_response
 
 MAX_WAIT_S = 60.0  # longest wait for a change of a submission
+DOORS = ("api", "submit")
 MAX_CACHED = 64
 
 
@@ -116,10 +117,10 @@ class SeasonApi:
         """Receive the body as a file for the bot that the address names; return the submission."""
         author, query = self._author(request), request.query_params
         bot = checked(season_bot_name, request.path_params["name"])
-        file_name = query.get("file") or bot
+        file_name, door = query.get("file") or bot, query.get("door", "api")
         with self._season.receiving(author) as limit:
             async with received_file(request, self._season.inbox.folder, limit, file_name) as upload:
-                handed_in = self._season.submit(author, upload, bot)
+                handed_in = self._season.submit(author, upload, door if door in DOORS else "api", bot)
         return self._handed_in(handed_in)
 
     async def post(self, request: Request) -> Response:
@@ -136,7 +137,7 @@ class SeasonApi:
     async def _form(self, request: Request, author: str) -> Response:
         with self._season.receiving(author) as limit:
             async with received_form(request, self._season.inbox.folder, limit) as upload:
-                handed_in = self._season.submit(author, upload)
+                handed_in = self._season.submit(author, upload, "api")
         return self._handed_in(handed_in)
 
     async def submission(self, request: Request) -> Response:

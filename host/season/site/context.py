@@ -35,6 +35,7 @@ from host.season.site.published import Published
 from host.season.site.uploads import Upload, unreadable
 from host.submissions.intake_log import file_stem
 
+MAX_LICENCE_CHARS = 200
 LATER_S = {"E004": 10, "E005": 1}
 """Least seconds after which a limit allows a submission, by its error code. At other limits, waiting does not help."""
 
@@ -93,7 +94,7 @@ class Season:
         with self.uploading.held(author, "uploads"):
             yield self.published.site().value.upload_bytes
 
-    def submit(self, author: str, upload: Upload, bot: str = "") -> HandedIn:
+    def submit(self, author: str, upload: Upload, door: str, bot: str = "") -> HandedIn:
         """Hand in a file for a bot, and return the submission. Raise Refusal if the site does not accept it.
 
         The bot has the name `bot`, or the name in the form, or that of the file. If another author has a bot of this
@@ -105,12 +106,13 @@ class Season:
         name = checked(season_bot_name, wanted)
         if self.published.owner(name) not in (author, ""):
             name = checked(season_bot_name, name_beside(name, author))
+        licence = one_line(upload.fields.get("licence", ""))[:MAX_LICENCE_CHARS]
         for row in self.submissions(author):
             if (row.bot, row.sha256) == (name, upload.sha256) and settled(row):
                 return HandedIn(row, new=False)
         self._check_quota(author, upload.size)
         self.inbox.check_room(author)
-        return HandedIn(self.inbox.submit(Submit(author, upload.file_name, name), upload), new=True)
+        return HandedIn(self.inbox.submit(Submit(author, upload.file_name, door, name, licence), upload), new=True)
 
     def _check_quota(self, author: str, size: int) -> None:
         """Raise Refusal if a limit of the author is used up: the season would refuse the file for the same reason."""

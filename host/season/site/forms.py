@@ -43,7 +43,7 @@ class SeasonForms:
             with self._season.receiving(viewer.author) as limit:
                 async with received_form(request, self._season.inbox.folder, limit) as upload:
                     check_form(request, viewer, upload.fields.get("token", ""))
-                    row = self._season.submit(viewer.author, upload).row
+                    row = self._season.submit(viewer.author, upload, "web").row
         except Refusal as refused:
             if refused.status in (401, 403):
                 raise
