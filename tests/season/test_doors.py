@@ -117,6 +117,10 @@ def test_a_class_is_invited_from_a_sheet(cup: Path, tmp_path: Path) -> None:
     sheet.write_text("id,author\n1,bertha\n2,carl\n")
     done = croupier("-C", cup, "season", "invite", "--roster", sheet)
     assert [line.split()[0] for line in done.out.splitlines()] == ["bertha", "carl"] and not done.err
+    sheet.write_text("author\ndora\n")
+    old = croupier("-C", cup, "season", "invite", "--csv", sheet)
+    assert old.out.startswith("dora ") and old.err == "WARNING  --csv FILE is called --roster FILE now\n"
+    assert "--csv" not in croupier("season", "invite", "--help").out
     refused = croupier("-C", cup, "season", "invite", "Bad Name")
     assert refused.code == 3
     assert "Bad-Name" in refused.err

@@ -44,15 +44,21 @@ class Invited(NamedTuple):
     type=click.Path(path_type=Path, dir_okay=False),
     help="invite everybody in a CSV file: the column `author`, `name`, or those of first and last name; else the first one",
 )
+@click.option(*("--csv", "old_sheet"), type=click.Path(path_type=Path, dir_okay=False), hidden=True)
 @click.option("--again", metavar="NAME", multiple=True, help="draw another link for NAME; the old one no longer works")
 @click.pass_obj
-def command(context: CliContext, names: tuple[str, ...], sheet: Path | None, again: tuple[str, ...]) -> None:
+def command(
+    context: CliContext, names: tuple[str, ...], sheet: Path | None, old_sheet: Path | None, again: tuple[str, ...]
+) -> None:
     """Draw a secret link for each author, and print it. Send each author his own.
 
     The season takes them in within a second; if it is not open, when it is opened. Without `address` in [season], the links
     have the address at which its site listens, or has listened last.
     """
-    print_result(context, "season-invite", invite(context.folder, [*names, *names_in(sheet)], again))
+    if old_sheet:
+        click.echo("WARNING  --csv FILE is called --roster FILE now", err=True)
+    found = [*names_in(sheet), *names_in(old_sheet)]
+    print_result(context, "season-invite", invite(context.folder, [*names, *found], again))
 
 
 def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
