@@ -72,6 +72,9 @@ def play(rules, luck, tell=None):
                 pass
             if "exit" in MODE:
                 sys.exit("that is enough")
+            if "unreadable" in MODE:
+                os.write(2, b'{"reason": "\\xff"}\\n')  # a report of a failure that is not UTF-8
+                os._exit(1)
             if "quit" in MODE:
                 os._exit(0)
             if "thread" not in MODE:

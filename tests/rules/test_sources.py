@@ -237,6 +237,12 @@ def test_outside_a_run_a_failing_game_is_an_error(command: str, tmp_path: Path) 
     assert "the game sums:GAME failed at table" in done.err and "no bot is charged" in done.err
 
 
+def test_rules_whose_report_of_a_failure_is_not_utf_8_are_named_by_how_they_ended(tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE, mode="always unreadable", often=1)
+    done = croupier("-C", folder, "play", "ada", "cyd", "-n", 12)
+    assert done.code == 3 and "error[C020]" in done.err and "ended its process" in done.err, done.err
+
+
 # Brackets go on.
 
 CUP = """

@@ -224,7 +224,7 @@ class PythonSource:
         said = self._process.stderr.tail()
         try:
             failure = msgspec.json.decode(said.rstrip(b"\n").rpartition(b"\n")[2], type=Failure)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return SourceFailed(f"{OF_RULES.name} {reason}", said=said)
         if failure.refused:
             raise UserError([Problem(*each) for each in failure.refused], failure.exit_code)
