@@ -195,7 +195,14 @@ def _key(text: str) -> str:
 
 
 def roster_name(row: Mapping[str, str]) -> str:
-    """Return a name of a student for people: the name, otherwise the text of the first column that names students."""
-    given = {_meaning(title): text for title, text in reversed([*row.items()]) if _meaning(title)}
+    """Return the name of a student for messages.
+
+    It is the column with the name; without one, first and last name; without these, the first column that can name a
+    student; "" if there is none.
+    """
+    given = dict[str, str]()
+    for title, text in row.items():
+        if kind := _meaning(title):
+            given.setdefault(kind, text)
     both = " ".join(filter(None, [given.get("first"), given.get("last")]))
     return given.get("name") or both or next(iter(given.values()), "")

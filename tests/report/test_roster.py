@@ -151,3 +151,16 @@ def test_the_report_of_a_run_without_grades_refuses_a_roster_and_needs_no_log_of
     assert croupier("report", "-C", cup).code == 0
     refused = croupier("report", "--roster", written(tmp_path, "Name\nAda\n"), "-C", cup)
     assert (refused.code, refused.first.partition("]")[0]) == (2, "error[C017")
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"ID": "7", "Name": "Ada", "Email": "ada@example.org"}, "Ada"),
+        ({"Last name": "Lovelace", "ID": "7", "First name": "Ada"}, "Ada Lovelace"),
+        ({"Group": "B", "Email": "ada@example.org", "ID": "7", "File": "ada.py"}, "ada@example.org"),
+        ({"Group": "B"}, ""),
+    ],
+)
+def test_a_student_is_called_by_the_name_or_by_the_first_column_that_names_him(row: dict[str, str], name: str) -> None:
+    assert roster_name(row) == name
