@@ -79,10 +79,10 @@ def _content(path: Path, name: str, flags: int, limit: int) -> bytes:
     except OSError as error:
         hint = cure(error, str(path))
         raise UserError([Problem("C011", name, f"cannot be read: {error.strerror}", hint=hint)], 3) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UserError([Problem("C011", name, "cannot be read: it is not a regular file")], 3)
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UserError([Problem("C011", name, "cannot be read: it is not a regular file")], 3)
         content = file.read(limit + 1)
     if len(content) > limit:
         raise UserError([Problem("C005", name, f"is larger than {limit // 1024} KiB")], 3)

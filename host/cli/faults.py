@@ -34,7 +34,7 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
     if version and bot is None:
         raise click.UsageError("--version N needs a bot: croupier faults BOT --version N")
     with open_journal(context.folder, journal) as book:
-        bot = bot and recorded_bot(bot, book.bots())
+        bot = None if bot is None else recorded_bot(bot, book.bots())
         entered = sum(each.bot == bot for each in book.versions())
         if version and version > entered:
             raise click.UsageError(f"{bot} has no version {version}: it has {counted(entered, 'version')}")

@@ -75,7 +75,7 @@ def run(
             raise click.UsageError(f"--dry-run plays nothing, so {unused[0]} does not apply")
         _estimate(context, chosen)
         return
-    reason = checked_reason(chosen.reason) if chosen.reason else ""
+    reason = checked_reason(chosen.reason) if chosen.reason.strip() else ""
     chosen = chosen._replace(until=_seconds(stop_after), reason=reason)
     outcome = _play(context, chosen, progress)
     _print_standings(context, outcome, on_one_line=progress == "json")

@@ -543,7 +543,6 @@ def test_the_final_is_a_tournament_bound_to_the_entries(played: TestSeason, tmp_
     assert croupier("-C", copied, "season", "final", final).code == 2
 
 
-@pytest.mark.long
 def test_a_backup_that_fails_leaves_no_file_with_the_seed(tmp_path: Path) -> None:
     folder = SeasonFolder(tmp_path / "cup")
     folder.create()
@@ -559,6 +558,7 @@ def test_a_backup_that_fails_leaves_no_file_with_the_seed(tmp_path: Path) -> Non
     assert [*(tmp_path / "out").iterdir()] == []
 
 
+@pytest.mark.long
 def test_a_backup_of_a_running_season_can_be_restored(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     season.invite("ada", "grace")

@@ -445,7 +445,7 @@ def test_each_figure_of_a_bot(shown: Shown, bot: str) -> None:
 @pytest.mark.parametrize(("bot", "author"), AUTHORS.items())
 def test_each_figure_of_an_authors_own_page(shown: Shown, bot: str, author: str) -> None:
     mine, played = shown.json("/api/mine", author), shown.until(shown.last)
-    assert {*mine} == {"author", "submissions", "versions", "faults", "tables", "quota", "answers"}
+    assert {*mine} == {"author", "submissions", "versions", "faults", "tables", "quota", "messages", "answers"}
     assert sorted(mine["versions"], key=lambda each: -each["number"]) == versions_of(shown, bot)
     handed_in = [each for each in shown.of("version") if each["label"].startswith(f"{bot}-")]
     assert [row["size"] for row in mine["submissions"]] == [

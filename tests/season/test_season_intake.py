@@ -107,6 +107,7 @@ def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file
         ("mine.zip", "not a zip", "B016"),
         ("mine.tar.gz", tar({"README": "no bot"}), "B003"),
         ("mine.tar.gz", tar({"bot.toml": "name = 3", "bot.py": STANDS}), "bot.toml:1"),
+        ("mine.tar.gz", tar({"bot.toml/x": "", "mine.py": STANDS}), "bot.toml: cannot be read: it is a folder"),
         ("mine.tar.gz", tar({"../../escape.py": STANDS}), "B016"),
     ],
 )

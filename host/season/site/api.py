@@ -20,7 +20,7 @@ from host.season.site.errors import Refusal, checked, not_allowed, not_found, un
 from host.season.site.forms import change_of, manage_of
 from host.season.site.identity import ORGANISER, Viewer, bearer_of, name_of
 from host.season.site.inbox import RECEIVED, submission_of
-from host.season.site.pages import SeasonPages, download
+from host.season.site.pages import SHOWN_ANSWERS, SeasonPages, download
 from host.season.site.published import Loaded
 from host.season.site.uploads import received_file, received_form, small_body
 from host.web.live import CachedResponse, cached_response
@@ -173,6 +173,7 @@ class SeasonApi:
         changed = msgspec.structs.replace(found, submissions=tuple(self._season.submissions(author)))
         own: dict[str, Any] = msgspec.to_builtins(changed)
         own["quota"] = found.quota.words(time.time())
+        own["messages"] = [answer.text for answer in found.answers.values()][-SHOWN_ANSWERS:]
         own["tables"] = [f"/api/mine/tables/{number}" for number in range(1, len(found.tables) + 1)]
         return _json("mine", own)
 
