@@ -28,7 +28,7 @@ is sent a tuple of their answers in the same order: no seat learns anything befo
 
 
 class Ended(NamedTuple):
-    """Scores and moves, which `play` may return instead of scores if a table had chance at most in its opening.
+    """Scores and moves. `play` may return them instead of the scores if the table had no chance after its opening.
 
     Two tables of the same bots in the same seats with an equal opening and equal moves are the same game, played again:
     they are evidence only once. If `play` returns only scores, such tables are equal if their answers are equal; so no
@@ -166,7 +166,7 @@ class Game(NamedTuple):
 
     @property
     def default_rules(self) -> Any:
-        """The rules of the first preset."""
+        """Return the rules of the first preset."""
         return next(iter(self.presets.values()))
 
     @property
@@ -175,7 +175,7 @@ class Game(NamedTuple):
         return tuple(self.edges.values())
 
     def places(self, rules: Any) -> tuple[Place, ...]:
-        """Return the holder of each seat, by seat. Raise ValueError unless `sides` has each seat from 0 on once."""
+        """Return the holder of each seat, by seat. Raise ValueError unless `sides` has each seat, numbered from 0, once."""
         if self.sides is None:
             return tuple(map(Place, range(rules.seats)))
         sides = self.sides(rules)
@@ -185,7 +185,7 @@ class Game(NamedTuple):
         return tuple(places[seat] for seat in range(len(places)))
 
     def processes(self, rules: Any) -> int:
-        """Return how many processes each bot has at a table: one for each of its seats."""
+        """Return the largest number of processes of a bot at a table: a bot has one for each of its seats."""
         return 1 if self.sides is None else max(map(len, self.sides(rules)))
 
 
@@ -262,7 +262,7 @@ class Table:
         return (self.request,) if self.request is not None else ()
 
     def allows(self, answer: Answer) -> bool:
-        """Return whether an answer to the next question would be legal. A fault always is.
+        """Return whether an answer to the next question would be legal. A fault is always legal.
 
         Raise GameFailed if the rules raise an exception.
         """
@@ -276,8 +276,8 @@ class Table:
     def answer(self, answer: Answer) -> bool:
         """Answer the next question. Return False if the answer is an illegal move.
 
-        Raise ValueError if no question is open. Raise GameFailed if the rules raise an exception; `answers` has the
-        answer then, too.
+        Raise ValueError if no question is open. Raise GameFailed if the rules raise an exception. In this case, too,
+        the answer has been added to `answers`.
         """
         request = self.request
         if request is None:

@@ -120,7 +120,7 @@ def in_order(cards: Sequence[str]) -> tuple[str, ...]:
 
 
 def legal_cards(hand: tuple[str, ...], trick: tuple[str, ...], first: bool, broken: bool) -> tuple[str, ...]:
-    """Return the cards of a hand that may be played to a trick; `first` is whether it is the first trick."""
+    """Return the cards of a hand that may be played to a trick. `first` says whether it is the first trick of the hand."""
     if not trick:
         if first:
             return (FIRST_LEAD,)

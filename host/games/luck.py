@@ -21,7 +21,8 @@ class Shuffler(Protocol):
     """Shuffles decks and draws numbers: `Luck` in play, `Stacked` in a test or a replay of another engine's recording.
 
     `below` and `pick` have random streams of their own, and each call takes one number of its stream. So a game that
-    draws a number more does not change its shuffles, and the n-th call has the same luck whatever was drawn before.
+    draws one more number does not change its shuffles, and the n-th call of a method uses the same random number,
+    whatever other methods have drawn.
     """
 
     @property
@@ -78,7 +79,7 @@ def words(key: bytes, label: str) -> Iterator[int]:
 
 
 def hex_words(key: bytes, label: str, count: int) -> list[str]:
-    """Return the first words of a stream as 16 hexadecimal digits each."""
+    """Return the first `count` words of a stream (see `words`) as 16 hexadecimal digits each."""
     start = key + label.encode()
     blocks = map(_four_bytes, range((count + 3) // 4))
     digits = "".join([hashlib.sha256(start + number).hexdigest() for number in blocks])
@@ -119,9 +120,9 @@ def index_of(word: int, weights: Sequence[float]) -> int:
 
 
 def _drawn(deck: list[T], key: bytes, label: str) -> Iterator[T]:
-    """Yield the cards of a deck in random order. The next of `words(key, label)` chooses each card.
+    """Yield the cards of a deck in random order. Each number of the stream `words(key, label)` chooses one card.
 
-    It computes these words itself, which is faster. Cards that are not drawn take no time.
+    The function computes these numbers itself, which is faster. Cards that are not drawn take no time.
     """
     left, start = len(deck), key + label.encode()
     for number in map(_four_bytes, range((left + 3) // 4)):

@@ -71,7 +71,7 @@ class Meeting(NamedTuple):
         return math.fsum(weight * self.totals[nth] for nth, weight in weights.items())
 
     def deviations(self, weights: Mapping[int, float]) -> float:
-        """Return the sum over units of the squared differences of the weighted sum of results from its mean."""
+        """Return the sum over units of (value - mean)²; the value of a unit is the weighted sum of its results."""
         products = [
             weight * by * self.product(nth, other) for nth, weight in weights.items() for other, by in weights.items()
         ]
@@ -179,9 +179,10 @@ class Evidence:
 
     @cached_property
     def is_too_skewed(self) -> bool:
-        """Whether there are too few tourneys or games for intervals: a few decide much, and further ones could, too.
+        """Whether the tourneys or games are too few for intervals, because their values are skewed (MAX_SKEWNESS).
 
-        The skewness is the mean over all bots, because a single bot may not have had such a tourney or game yet.
+        Rare units then decide most of a mean. The skewness is the mean over all bots, because a single bot may not have
+        played such a unit yet.
         """
         if not any(each.values for each in self.meetings):
             return False
@@ -212,8 +213,9 @@ class Evidence:
     def weights(self) -> dict[tuple[str, ...], float]:
         """Return, by pair of bots, how many of their tables tell as much as one independent table that is won or lost.
 
-        It is the variance of the points (win 1, draw 1/2), relative to the variance at such tables. Four imaginary
-        tables are added to those of the stage, and four like those of the stage to those of each pair.
+        It is the variance of the points (win 1, draw 1/2), relative to the variance at such tables. IMAGINARY tables
+        that are won or lost are added to the tables of the stage, and IMAGINARY average tables of the stage to the
+        tables of each pair.
         """
         pairs = [each for each in self.meetings if len(each.bots) == 2]
         units = math.fsum(each.units for each in pairs) + IMAGINARY
@@ -270,7 +272,7 @@ class Evidence:
         return Interval(value - error * bent(quantile, skewness), value - error * bent(-quantile, skewness))
 
     def interval_of_share(self, bot: str) -> Interval:
-        """Return the 95 % interval of a bot's mean by Wilson's formula, if each result is 0 to 1."""
+        """Return the 95 % interval of a bot's mean by Wilson's formula. Each result must be from 0 to 1."""
         value, variance, _, _, units = self.lead({bot: 1.0})
         if variance and 0 < value < 1:
             units = value * (1 - value) / variance
@@ -284,7 +286,7 @@ def duel(won: float, drawn: float, lost: float) -> Meeting:
 
 
 def sure_by_wins(won: float, drawn: float, lost: float) -> float:
-    """Return the probability (0 to 1) that a bot is better than another, from their tables alone."""
+    """Return the probability (0 to 1) that a bot is better than another, given only the numbers of their tables."""
     return Evidence([duel(won, drawn, lost)]).sure({"": 1.0, "other": -1.0})
 
 
@@ -302,5 +304,5 @@ def _all_products(meeting: Meeting) -> float:
 
 
 def _f_test(ratio: float, above: float, below: float) -> float:
-    """Return the probability that a ratio of two variances with these degrees of freedom is lower by chance."""
+    """Return the probability that two equal variances, estimated with these degrees of freedom, have a smaller ratio."""
     return beta(above / 2, below / 2, above * ratio / (above * ratio + below))

@@ -50,7 +50,7 @@ class Sums(NamedTuple):
 
 
 class PairedSet(NamedTuple):
-    """A set of two bots in a round: the points of each (1, ½ or 0), the tables that each has won, and all tables."""
+    """A set of two bots in a round: the points of each (1, ½ or 0), its tables won, and the number of tables of the set."""
 
     bots: tuple[str, str]
     points: tuple[float, float]

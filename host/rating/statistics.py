@@ -152,9 +152,10 @@ class Elo(NamedTuple):
 
 
 def elo_of(points: Sequence[tuple[float, float]]) -> Elo:
-    """Return the Elo lead of a bot over another one. `points` has the bot's points (0 to 1) and their number of tables.
+    """Return the Elo lead of a bot over another one. `points` has pairs (points from 0 to 1, number of tables with them).
 
-    It is the inverse of the logistic curve; its error by the delta method: Z · ELO · sqrt(variance / n) / (s (1 - s)).
+    The lead is the inverse of the logistic curve at the mean points s. Its error follows from the delta method:
+    Z · ELO · sqrt(variance / n) / (s (1 - s)).
     If a bot won or lost every table, one more draw is added, because its difference would be infinite. If all points
     are equal and between 0 and 1, half a win and half a loss are added, because their variance would be 0.
     """
@@ -184,10 +185,11 @@ class Verdict(NamedTuple):
 
 
 def sure_of_mean(ours: Sequence[float], theirs: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the probability (0 to 1) that the mean of `ours` is above the mean of `theirs`, equally many values.
+    """Return the probability (0 to 1) that the mean of `ours` is above the mean of `theirs`.
 
-    `errors` are the standard errors of all these values. The values are independent, so the variance of each mean is
-    the sum of the variances of its values, divided by their squared number.
+    `ours` and `theirs` have the same number of values, and `errors` are the standard errors of all of them. The values
+    are independent, so the variance of each mean is the sum of the variances of its values, divided by their squared
+    number.
     """
     lead, error = sum(ours) / len(ours) - sum(theirs) / len(theirs), math.hypot(*errors) / len(ours)
     return NORMAL.cdf(lead / error) if error else 0.5 if not lead else float(lead > 0)
@@ -271,11 +273,11 @@ def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
 
 
 def needed(sure: float, played: int) -> int | None:
-    """Return how many units would make an order certain that has probability `sure` after `played` units.
+    """Return the total number of units after which an order would be certain. It has probability `sure` after `played`.
 
-    Only two digits are significant. The lead is assumed to stay the same, so its z-score grows with the square root of
-    the units. None if more than a hundred times as many units would be needed: the two bots are almost equal, or too
-    few units have been played.
+    The number is rounded up to two significant digits. The lead is assumed to stay the same, so its z-score grows with
+    the square root of the units. Return None if more than a hundred times as many units would be needed: the two bots
+    are almost equal, or too few units have been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
     times = (NORMAL.inv_cdf(MIN_CERTAINTY) / z) ** 2 if z > 0 else math.inf
@@ -297,7 +299,7 @@ def percent(sure: float) -> str:
 
 
 def how_sure(sure: float) -> str:
-    """Return how sure an order is, and what is needed if that is not enough: "97.2 % sure, 98.5 % needed"."""
+    """Return the probability of an order as text, and MIN_CERTAINTY if it is lower: "97.2 % sure, 98.5 % needed"."""
     return f"{percent(sure)} sure{_NEEDED if sure < MIN_CERTAINTY else ''}"
 
 

@@ -74,9 +74,9 @@ def ratings(orders: Mapping[TableOrder, float], evidence: Mapping[TableOrder, fl
 def weighted_ratings(orders: Mapping[TableOrder, float], noise: Mapping[TableOrder, float]) -> Ratings:
     """Return the strengths of all bots from tables with weights. `orders` has the sum of the weights of each order.
 
-    A weight w makes a table count more, but tells no more. The covariances are therefore inv(H) J inv(H) (Huber 1967):
-    H is the information of the weights, and J the information of `noise`. `noise` has for each order the sum of w² ·
-    (number of tables that count as one, because tables repeat others).
+    A table with weight w counts w times, but gives no more information than one table. The covariances are therefore
+    inv(H) J inv(H) (Huber 1967): H is the information of the weights, and J the information of `noise`. `noise` has for
+    each order the sum of w² · (number of tables that count as one, because tables repeat others).
     """
     number, choices = choices_of(orders)
     anchor = choices.anchor()
@@ -274,7 +274,7 @@ class _Choices:
         return chosen, passed, [*map(list, zip_longest(*others, fillvalue=len(self._chosen)))]
 
     def information(self, strength: Sequence[float], anchor: float) -> list[list[float]]:
-        """Return the Fisher information of the log strengths. Without an anchor the mean of all is fixed."""
+        """Return the Fisher information of the log strengths. Without an anchor, a term is added that fixes their mean."""
         size = len(strength)
         found = [[0.0 if anchor else 1 / size] * size for _ in strength]
         for bot, worth in enumerate(strength):
@@ -314,7 +314,10 @@ def _errors_from_mean(roots: Sequence[Sequence[float]], variances: Sequence[floa
 
 
 def _covariance(roots: Sequence[Sequence[float]], one: int, other: int) -> float:
-    """Return an element of inv(L)' inv(L), from the columns of inv(L)."""
+    """Return the element of inv(L)' inv(L) in row `one` and column `other`. `roots` are the columns of inv(L).
+
+    `inverse_root` returns these columns.
+    """
     low, high = sorted((one, other))
     return math.fsum(map(mul, roots[low][high - low :], roots[high]))
 
@@ -322,8 +325,8 @@ def _covariance(roots: Sequence[Sequence[float]], one: int, other: int) -> float
 def inverse_root(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return the columns of inv(L), each from its diagonal down; L is the Cholesky factor of the matrix.
 
-    The matrix is symmetric and positive definite. Its inverse is inv(L)' inv(L). Few elements of it are needed, so it is
-    not computed: that would take half as long again.
+    The matrix is symmetric and positive definite. Its inverse, inv(L)' inv(L), is not computed, because the callers need
+    few of its elements, and it would take half as long again.
     """
     lower: list[list[float]] = []
     for one, row in enumerate(matrix):

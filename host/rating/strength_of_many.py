@@ -25,7 +25,7 @@ class LargeField:
     """The choices of the model (see strength.py) for many bots: how often bots were chosen from sets of bots."""
 
     def __init__(self, sets: Mapping[tuple[int, ...], float], chosen: Sequence[float], anchor: float) -> None:
-        """`sets` has the number of choices from each set. `chosen` is how often each bot was chosen.
+        """Store the choices. `sets` has the number of choices from each set, `chosen` the number of choices of each bot.
 
         `anchor` is the number of draws of each bot with a bot of strength 1.
         """
@@ -65,7 +65,7 @@ class LargeField:
         return self._chosen - expected[:-1] + drawn
 
     def information(self, strength: FloatArray) -> FloatArray:
-        """Return the Fisher information of the log strengths. Without an anchor the mean of all is fixed."""
+        """Return the Fisher information of the log strengths. Without an anchor, a term is added that fixes their mean."""
         size = self._size + 1
         worth = np.append(strength, 0.0)[self._columns]
         scaled = self._times / worth.sum(axis=0) ** 2

@@ -79,7 +79,7 @@ class Results:
 
 
 def meeting_of(records: Sequence[Record], what: What) -> Meeting:
-    """Return a meeting, the sums over the tables or mirrored deals of fixtures with the same bots."""
+    """Return the meeting of fixtures with the same bots. Its units are tables, or groups of tables that share a deal."""
     bots = tuple(sorted(records[0].results))
     sums = [_sums(record, bots, what) for record in records]
     return Meeting(

@@ -164,7 +164,7 @@ REAL_NAMES = Anonymizer()
 
 
 def numbered(journal: Journal) -> Anonymizer:
-    """Return names for judges: Bot 1, Bot 2, … The number of a bot is different in each run."""
+    """Return an anonymizer that names the bots Bot 1, Bot 2, … in an order that is different in each run."""
     bots = journal.bots()
     salt = journal.state().seed_sha256
     order = sorted(bots, key=lambda bot: hashlib.sha256(f"{salt}/{bot}".encode()).digest())

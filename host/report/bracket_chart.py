@@ -55,7 +55,7 @@ SIDES = {
 
 
 def drawings(bracket: Sequence[BracketRound]) -> list[Drawing]:
-    """Return a drawing for the first place, and one for each group of other places that bots play for.
+    """Return a drawing of the ties for the first place, and one for each group of other places that bots play for.
 
     For the first place of a double elimination, return three drawings: the final, the bracket of the unbeaten bots, and
     the bracket of the beaten bots.

@@ -148,7 +148,7 @@ def whisker(row: Row, axis: Scale) -> Whisker:
 
 
 def nearest(bot: BotSummary, places: Mapping[str, int]) -> list[tuple[str, PairResult]]:
-    """Return a bot's opponents and its results against them. Of more than OPPONENTS, return the nearest in the ranking.
+    """Return up to OPPONENTS opponents of a bot, the nearest ones in the ranking, and its results against them.
 
     `places` are the places in the ranking, by bot, from 0.
     """
@@ -350,7 +350,7 @@ def _ranks(count: int) -> list[tuple[float, str]]:
 def score_line(head_to_head: HeadToHead, unit: str) -> Lines:
     """Return a chart with the score of a pair over time, and its 95 % interval as a band.
 
-    `unit` is what tables are called: "games", "tourneys" or "tables".
+    `unit` is the word for the units of the score: "games", "tourneys" or "tables".
     """
     # Leave out the first points: they vary most, so the axis would be too long for the others.
     settled = head_to_head.points[len(head_to_head.points) // 4 :]
@@ -429,9 +429,9 @@ def _ends(value: float, low: float | None, high: float | None) -> tuple[float, f
 
 
 def score_by_cost(stage: Stage) -> Scatter | None:
-    """Return a chart with the value that ranks each bot, against the money for models that the bot used at a table.
+    """Return a chart with the value that ranks each bot, against the bot's costs for models per table.
 
-    Without prices, use its tokens or calls instead of money. Return None if no bot used a model.
+    The costs are money, or without prices tokens or calls. Return None if no bot used a model.
     """
     shown = [row for row in stage.rows if row.first.figure is not None and row.tables][:WAYS]
     keys = [key for key in shown[0].models if key != RETRIES] if shown else []

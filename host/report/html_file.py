@@ -78,7 +78,7 @@ def _tables(
     played: Mapping[tuple[str, int], ReplayedTable],
     names: Anonymizer,
 ) -> tuple[list[TableRef], list[ReplayedTable], str]:
-    """Replay tables. Return the references and the replays of those that can be replayed, and a text about the others.
+    """Replay tables. Return the references and the replays of the tables that can be replayed, and a text about the others.
 
     `played` are tables that have been replayed already, by fixture and number. The text is "" if all can be replayed.
     """

@@ -155,7 +155,7 @@ class Offers:
         return list(faults.values()), [pick for _, pick in sorted(slow.values(), key=lambda found: -found[0])]
 
     def _with_others(self, picks: Iterable[Pick]) -> Iterator[Pick]:
-        """Yield the given picks, then all other fixtures, one of each pair or group first, then every single table."""
+        """Yield the given picks, then one fixture of each further pair or group, all other fixtures, and all single tables."""
         seen, groups = set[str](), set[str]()
         for pick in picks:
             seen.add(pick.path)
@@ -196,7 +196,10 @@ class Offers:
         return pick.path, pick.nth, self._stage_of[pick.path] not in self._shown.stages
 
     def _highlight(self, seed: bytes, pick: Pick, fixture: ShownFixture) -> Highlight:
-        """Return the table of a fixture with the most reasons to watch it. If `pick` names a table, return that one."""
+        """Return the table of a fixture with the most reasons to watch it; if `pick` names a table, this table.
+
+        If the tables cannot be replayed, return the first one without reasons.
+        """
         key = self._key(pick)
         if key not in self.known:
             some = closest(fixture, pick.nth)
@@ -252,9 +255,9 @@ class Offers:
 
 
 def closest(fixture: ShownFixture, nth: int | None) -> list[int]:
-    """Return the numbers (from 0) of the tables of a fixture with the closest scores, the closest first.
+    """Return the numbers (from 0) of the TRIED_TABLES tables of a fixture with the closest scores, the closest first.
 
-    Return only `nth` if it is not None.
+    If `nth` is not None, return only this number.
     """
     scores = fixture.recorded.record.scores
     return [nth] if nth is not None else sorted(range(len(scores)), key=lambda at: _margin(scores[at]))[:TRIED_TABLES]

@@ -42,7 +42,7 @@ def check_chain(published: list[str]) -> list[Any]:
 
 
 def answers_in(folder: pathlib.Path) -> Iterator[Any]:
-    """Yield number, value and text of each line of answers.ndjson. It may be larger than the memory, or missing."""
+    """Yield number, value and text of each line of answers.ndjson. The file may be missing, or larger than the memory."""
     file = folder / "answers.ndjson"
     for each in map(json.loads, file.open() if file.exists() else ()):
         yield each["number"], each, "\n".join(each["answers"]).encode()
@@ -128,14 +128,18 @@ def sums_of(stage: Any, fixtures: list[Any]) -> Any:
 
 
 def set_winner(stage: Any, fixtures: list[Any]) -> Any:
-    """Return the bot with more games won in a set, or else more points; None if undecided, or if scores are missing."""
+    """Return the winner of a set: the bot with more games won, or more points if these are equal. None if nobody won it."""
     sums = {bot: (row["won"], row["total"]) for bot, row in sums_of(stage, fixtures).items()}
     decided = len({*sums.values()}) == 2 and all("scores" in each for each in fixtures)
     return max(sums, key=sums.__getitem__) if decided else None
 
 
 def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
-    """Step 3: the cells of standings.csv follow from the fixtures that count; no bot and no fixture is missing."""
+    """Step 3: the cells of standings.csv follow from the fixtures that count; no bot and no fixture is missing.
+
+    Return the rank of each bot and whether it is disqualified, by bot; `earlier`, the same of the stage before, if the
+    stage has no rows.
+    """
     name, kind, line = stage["name"], stage["kind"], LINES.get(stage["name"], {"status": "waiting"})
     rows, leavable = [row for row in ROWS if row["stage"] == name], name in RULES["without_withdrawn"]
     gone = GONE if leavable else set()
@@ -166,7 +170,10 @@ def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[str, Any]) -> list[Any]:
-    """Check each cell of a stage. Return the sort keys of the rows, in their order; equal keys share a rank."""
+    """Check the cells and the ranks of the rows of a stage. End the program at the first wrong one.
+
+    Return the sort key of each row, in the order of the rows. Rows with equal keys share a rank.
+    """
     name, kind, sums, keys = stage["name"], stage["kind"], sums_of(stage, fixtures), []
     words, field = words_of(stage, sums, rows), LINES[stage["name"]]["field"]
     sets = swiss_points(stage, fixtures, field) if kind == "swiss" else {}
@@ -269,7 +276,7 @@ def of_round_robin(stage: Any, field: list[str], fixtures: list[Any]) -> Iterato
 
 
 def of_league(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
-    """Yield bots with fewer tables than others, or than the stage demands."""
+    """Yield bots with fewer tables than others, or than the stage demands; none if a bot was withdrawn."""
     tables = Counter(bot for each in fixtures for bot in each["bots"] for _ in range(each["tables"]))
     yield from (bot for bot in field if not GONE and tables[bot] < max(stage["tables"], *tables.values()))
 
@@ -338,7 +345,7 @@ def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[A
 
 
 def unknown(stage: Any, _field: list[str], _fixtures: list[Any]) -> Iterator[Any]:
-    """Yield nothing: the schedule of an organiser's own kind of stage is not known."""
+    """Yield nothing, because the schedule of an organiser's own kind of stage is not known. Note this in NOT_CHECKED."""
     NOT_CHECKED.append(f"stage {stage['name']}: whether fixtures are missing")
     yield from ()
 
@@ -356,7 +363,7 @@ MISSING = {
 
 
 def print_deal(seed: bytes, group: str, nth: int) -> None:
-    """Print the decks of rules.json, shuffled with the key of a table, which it may share with other tables."""
+    """Print the decks of rules.json, shuffled for table `nth` of `group`. Tables that share a deal have the same key."""
     plan, bots = next(
         ((f["plan"], f["bots"]) for f in FIXTURES.values() if f"{f['path']}/".startswith(f"{group}/")), ("", [])
     )

@@ -43,7 +43,7 @@ class LastTie(NamedTuple):
 class Stage(NamedTuple):
     """Results of a stage so far, which pages, live JSON, terminal and CSV show.
 
-    `open` is the number of fixtures still to play; None if it depends on results. `pairs`, `head_to_heads`, `ranks` and
+    `open` is the number of fixtures still to play; None if it is not known (see `_open`). `pairs`, `head_to_heads`, `ranks` and
     `seal` are empty unless a caller computes them.
     """
 
@@ -83,7 +83,7 @@ class Stage(NamedTuple):
 
     @property
     def moment(self) -> str:
-        """Return the stage and its progress: "swiss, after round 7", "cup, in round 3", "league, 12 of 45 fixtures"."""
+        """Return the stage and its progress as text: "swiss, after round 7", "cup, in round 3", "pairs, 12 of 45 fixtures"."""
         rounds = self.picture.rounds if isinstance(self.picture, Rounds) else ()
         numbers = [part.round for part in self.bracket] + [part.round for part in self.groups]
         numbers += [part.number for part in rounds]
@@ -131,7 +131,7 @@ def stage_of(position: Position, later: Container[str] = ()) -> Stage:
 
 
 def with_pairs(stage: Stage, position: Position) -> Stage:
-    """Return `stage` with the results of its pairs of bots. To compute them takes a second for a league of 500 bots."""
+    """Return `stage` with the results of its pairs of bots. Computing them takes a second for a league of 500 bots."""
     records = as_counted_by(position.config, position.counted)
     return stage._replace(pairs=by_pair(records) if stage.pairs_by == "games" else head_to_head(records))
 
@@ -172,7 +172,7 @@ def _won_set(bots: tuple[str, str], records: Sequence[Record]) -> WonSet:
 
 
 def _open(state: StageState, order: Sequence[str], records: Sequence[Record]) -> int | None:
-    """Return the number of fixtures still to play, or None if later fixtures depend on results."""
+    """Return the number of fixtures still to play. Return None for kinds with a `size`, where it may depend on results."""
     kind = kind_of(state.config)
     if kind.size is not None:
         return None

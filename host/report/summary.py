@@ -134,7 +134,7 @@ class RunSummary(NamedTuple):
 
     @property
     def results(self) -> list[Results]:
-        """Return the results of each stage as commands show them, but without undecided fixtures: they name tables."""
+        """Return the results of each stage as commands show them, but without the undecided fixtures, which name tables."""
         return [Results(self.run, stage, self.game, self.seed or None, self.skipped) for stage in self.stages]
 
     @property
@@ -350,7 +350,7 @@ def _of_cup(stage: Stage, name: str) -> str:
 def _of_groups(stage: Stage, first: Row) -> str:
     """Return the end of the sentence about a stage of groups: the result of its best bot, `first`.
 
-    If the last round was one single game, the sentence says that it depends much on luck.
+    If the last group played only one game, the sentence says that the result depends much on luck.
     """
     chips = f"{thousands(first.points.value or 0)} chips"
     last = stage.groups[-1]
@@ -410,7 +410,7 @@ def _samples(
     stage_of: Mapping[str, str],
     shown: Container[str],
 ) -> dict[tuple[str, str], tuple[EvidenceSample, ...]]:
-    """Return the decisions that a page shows, by bot and kind: the kind of a fault, or "slowest"."""
+    """Return the decisions that a page shows, by (bot, kind). The kind is the kind of a fault, or "slowest"."""
     pieces: dict[tuple[str, str], list[tuple[str, Evidence]]] = {}
     for path, piece in evidence:
         found = pieces.setdefault((piece.bot, piece.kind), [])

@@ -186,10 +186,10 @@ def details(rows: Sequence[Row], advice: Sequence[Advice]) -> Iterator[str]:
 
 
 def advised(advice: Sequence[Advice]) -> list[str]:
-    """Return at most two sentences about the play that would make the order certain.
+    """Return up to two sentences about the number of tables, or other units, that would make the order certain.
 
-    The first is about the pair of neighbours that needs most of it. The second names pairs that need more than a
-    hundred times as much play.
+    The first sentence has the largest number that a pair of neighbours needs. The second one names up to SOME pairs
+    that need more than a hundred times as many as now.
     """
     lines = []
     if some := [each for each in advice if each.needed is not None]:
@@ -325,7 +325,7 @@ def _lines(columns: Sequence[Column], width: int) -> Iterator[str]:
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a bot's name, shortened in the middle to `longest` columns.
 
-    Its start and end distinguish it from others.
+    The start and the end stay, because they distinguish the name from others.
     """
     from rich.cells import cell_len
 

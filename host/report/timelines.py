@@ -123,10 +123,10 @@ def ranks(
     order: SumsSoFar | RankedSoFar | UntilAllMet,
     now: Mapping[str, int],
 ) -> Ranks | None:
-    """Return the ranks over time in a stage; None if there are too few records.
+    """Return the ranks over time in a stage; None if there are too few records or moments for a line (FEWEST).
 
-    `records` are in the order in which the fixtures ended, and `order` is empty. With the unit "rounds", the ranks are
-    those at the end of each round. The last ranks are `now`, the ranks of the standings by bot.
+    `records` are in the order in which the fixtures ended. They are added to `order`, which must have none before. With
+    the unit "rounds", there are ranks for the end of each round. The last ranks are `now`, the present ranks by bot.
     """
     ends = rounds_end(records) if unit == "rounds" else {count: count for count in marks(len(records))}
     if len(records) < FEWEST or len(ends) < FEWEST - 1:
@@ -147,7 +147,7 @@ def ranks(
 
 
 def rounds_end(records: Sequence[Record]) -> dict[int, int]:
-    """Return the numbers of the rounds, by the number of records up to the end of the round."""
+    """Return the number of each round, by the number of records from the first one to the last one of the round."""
     last = {FixtureId.parse(record.path).round or 0: count for count, record in enumerate(records, 1)}
     return {count: number for number, count in sorted(last.items())}
 
@@ -162,13 +162,17 @@ def early_order(stage: StageConfig, records: Sequence[Record], *, complete: bool
 
 
 def marks(count: int) -> tuple[int, ...]:
-    """Return at most MAX_LINE_POINTS evenly spaced numbers from 1 to `count`. The last number is `count`."""
+    """Return up to MAX_LINE_POINTS whole numbers, evenly spaced, ascending. The last number is `count`."""
     some = min(count, MAX_LINE_POINTS)
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
 def score_rate(result: Result, record: Record) -> float:
-    """Return a bot's result in a fixture: its score at the end of a tourney, otherwise its mean score per table."""
+    """Return a bot's mean score per table of a fixture.
+
+    Return its last score instead if it played only one table, or if its fixture is a tourney in which the bots did not
+    play the same number of tables.
+    """
     carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
     return float(result.final) if carried else result.score / result.tables
 
@@ -195,8 +199,7 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
 
 
 def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the results of two bots in a whole fixture (see `score_rate`), by (bot, other bot), for all pairs in both orders.
-
+    """Return the results of every two bots in a fixture (see `score_rate`), by (bot, other bot), in both orders.
 
     Leave out bots that did not play.
     """
@@ -215,7 +218,7 @@ def pair_timelines(
 ) -> tuple[HeadToHead, ...]:
     """Return the scores over time of the first MAX_HEAD_TO_HEADS pairs, in the order of `pairs`.
 
-    Read the scores of single tables only if `shown`: if spectators may see them.
+    Read the scores of single tables only if `shown`, which says whether spectators may see them.
     """
     met = grouped((pair, record) for record in records for pair in _met(record) if pair[0] < pair[1])
     chosen = [pair for pair in pairs if pair in met][:MAX_HEAD_TO_HEADS]

@@ -92,7 +92,7 @@ class Position:
     def reaching(self) -> Sequence[str]:
         """Return the bots that are still in the tournament, best first if a stage has ranked them.
 
-        References and withdrawn bots are among them. Unless `decided`, only the number of bots means something.
+        References and withdrawn bots are among them. Until `decided` is true, only the number of bots is meaningful.
         """
         if self.before is None:
             return self.tournament.entered

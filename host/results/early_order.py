@@ -72,13 +72,13 @@ class EarlyOrder:
             self._records.append(record._replace(answers=b"", evidence=(), times=()))
 
     def strengths(self) -> dict[str, Strength]:
-        """Return the strengths that rank the bots now, by bot; {} for more than MODEL_BOTS bots: it takes too long."""
+        """Return the strengths that rank the bots now, by bot; {} for more than MODEL_BOTS bots, which take too long."""
         if len(self._bots) > MODEL_BOTS:
             return {}
         return quick_strengths(orders(results_of(self._stage, self._records, self._bots)))
 
     def recent(self) -> dict[str, Strength]:
-        """Return the strengths by bot, or earlier ones if computing them again would exceed MAX_TIME_SHARE."""
+        """Return the strengths by bot. They are computed again unless that would take more than MAX_TIME_SHARE of the time."""
         started = time.monotonic()
         if self._computed != len(self._records) and started >= self._not_before:
             self._recent, self._computed = self.strengths(), len(self._records)

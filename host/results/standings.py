@@ -263,7 +263,7 @@ def _missing(state: StageState, records: Sequence[Record], field: Sequence[str])
 
 
 def _skewed(results: Results, words: Sequence[str]) -> list[str]:
-    """Return a sentence if the scores have no interval because a few tourneys or games decide much; otherwise none."""
+    """Return a sentence if the scores have no intervals because they are too skewed; otherwise an empty list."""
     if not (results.records and any(ranking_of(word).points for word in words) and results.scores.is_too_skewed):
         return []
     return [

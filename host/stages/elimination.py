@@ -34,7 +34,7 @@ class Ties(NamedTuple):
 
 
 class RoundSet(NamedTuple):
-    """Rounds that are played at the same time. Then the caller sends the bracket the winners and the losers of each."""
+    """Rounds that are played at the same time. After them, the caller sends the bracket the `Halves` of each round."""
 
     rounds: Sequence[Ties]
 
@@ -46,21 +46,21 @@ class Branches(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Bots that have left the bracket. They share the places from `first` on, as many as there are bots."""
+    """Bots that have left the bracket: n bots, not counting byes, share the n places that begin with `first`."""
 
     bots: Bots
     first: int
 
 
-Halves = tuple[Bots, Bots]
+Halves = tuple[Bots, Bots]  # the winners and the losers of a round
 BracketStep = RoundSet | Branches | Placed
 BracketPlan = Generator[BracketStep, Sequence[Halves], None]
 
 
 def single(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
-    """Return a bracket of single elimination: the loser of a tie can no longer win it.
+    """Return a bracket of single elimination: a bot that loses a tie can no longer take the first place.
 
-    With `every_place`, losers play on for the places that they can still reach. Otherwise they have left the bracket.
+    With `every_place`, it plays on for the places that it can still reach. Otherwise it has left the bracket.
     """
     return (
         _for_places(pairing.padded(ranked), 1, 1) if every_place else _winners_only(pairing.best_with_byes(ranked), 1)
@@ -109,7 +109,7 @@ def double(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
 
 
 def _second_chance(unbeaten: Bots, beaten: Bots, number: int, every_place: bool) -> BracketPlan:
-    """Yield the next rounds of a double elimination: of the unbeaten bots, and of the beaten, which have lost one tie.
+    """Yield the next steps of a double elimination. `unbeaten` bots have lost no tie, `beaten` bots have lost one.
 
     The beaten play two rounds while the unbeaten play one. In the second round they meet the bots that have just lost
     their first tie.
@@ -154,7 +154,7 @@ def _finals(unbeaten: str | None, beaten: str | None, number: int) -> BracketPla
 
 
 def crossed(fallen: Bots, number: int) -> Bots:
-    """Return the losers of a round of the unbeaten in an order in which they do not soon meet bots that they have met.
+    """Return the losers of a round of the unbeaten bots, in an order that postpones rematches among the beaten bots.
 
     `number` is the number of the round.
     """

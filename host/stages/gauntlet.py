@@ -205,7 +205,10 @@ class Gauntlet(StageConfig):
 
     @property
     def meetings(self) -> list[tuple[str, ...]]:
-        """Return the groups of references that a bot meets, one per table. Each reference is in equally many groups."""
+        """Return the groups of references that a bot meets; a group fills the other seats of a table.
+
+        Each reference is in the same number of groups.
+        """
         others, names = (self.seats or 2) - 1, self.references
         if others == len(names):
             return [names]

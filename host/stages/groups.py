@@ -104,7 +104,9 @@ def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> lis
 def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
     """Return the number of bots that advance from a round: fewer than entered it, but enough for the next round.
 
-    A single group is the last round; it leaves `until` bots. In each of several groups at least one bot is eliminated.
+    A single group is the last round; it leaves `until` bots. From each of several groups `advance` bots advance, or all
+    but one if a group is too small for this number. If fewer than `until` or FEWEST bots would advance, the larger of
+    these two numbers advances.
     """
     if groups == 1:
         return until
@@ -162,7 +164,7 @@ class GroupsContest(NamedTuple):
     records: Records
 
     def luck(self, number: int, draw: str) -> Luck:
-        """Return the luck for one draw of a round; `draw` is the name of the draw in the seed path."""
+        """Return the luck for one draw of round `number`. `draw` is the name of the draw in the seed path."""
         return Luck(self.seed, f"{self.stage.name}/{number}/{draw}")
 
 
@@ -205,7 +207,7 @@ def rounds(contest: GroupsContest) -> list[GroupsRound]:
 
 
 def ranked(contest: GroupsContest, number: int, groups: Sequence[Members]) -> list[str] | None:
-    """Return all bots of a round, best first; None while a game is missing."""
+    """Return all bots of a round, best first; None while a game of the round has no record."""
     if any(path not in contest.records for group in groups for path in paths(contest, number, group)):
         return None
     lot = list(contest.luck(number, "lot").shuffled(sorted(bot for group in groups for bot in group)))

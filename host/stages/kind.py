@@ -78,11 +78,14 @@ class StageConfig:
         return self
 
     def with_fixture_tables(self, number: int) -> Self:
-        """Return the stage with this number as `fixture_tables`, if it has that key and the value is "auto"."""
+        """Return the stage with `number` as its `fixture_tables` if this key is "auto"; otherwise the same stage."""
         return self
 
     def as_begun(self, recorded: "StageConfig") -> Self:
-        """Return the stage with the values that croupier chose when the run began, from its config in the journal."""
+        """Return the stage with the values that croupier chose when the run began.
+
+        `recorded` is the config of this stage in the journal.
+        """
         return self
 
     def settled(self, around: "Surroundings") -> Self:
@@ -108,7 +111,7 @@ class PairStageConfig(StageConfig):
         return replace(self, fixture_tables=number) if self.fixture_tables == "auto" else self
 
     def as_begun(self, recorded: StageConfig) -> Self:
-        """Return the stage with the journal's `fixture_tables`, so that a new version of a bot does not change it."""
+        """Return the stage with the recorded `fixture_tables` instead of "auto": a new version of a bot does not change it."""
         return self.with_fixture_tables(recorded.fixture_number) if isinstance(recorded, PairStageConfig) else self
 
     @property
@@ -357,7 +360,7 @@ class Kind(Generic[C]):
     def lacks(self, ranking: Ranking, game: Game | None = None) -> Fact | None:
         """Return a fact that a ranking needs and the results of the stage do not have; None if it can rank the stage.
 
-        Without winners in the given game, the results do not have `Fact.WINNERS`.
+        If `game` has no winners, the results do not have `Fact.WINNERS`.
         """
         has = self.provides - ({Fact.WINNERS} if game and game.winners is None else set())
         return next((fact for fact in Fact if fact in ranking.needs - has), None)
@@ -391,7 +394,7 @@ def with_plan(stage: StageConfig, blank: Fixture) -> Fixture:
 
 
 def shares_deals(fixture: Fixture) -> bool:
-    """Return whether tables of a fixture share deals: groups of successive tables, as many as the fixture has bots."""
+    """Return whether tables of a fixture share deals. Then each deal has as many successive tables as the fixture has bots."""
     return fixture.plan.startswith("mirrored")
 
 
@@ -439,7 +442,7 @@ def meeting_path(stage: StageConfig, bots: Iterable[str]) -> str:
 
 
 class BlockPlans(NamedTuple):
-    """The blocks of each meeting, as fixtures without names of bots: the usual ones, and exceptions by seed path."""
+    """The blocks of the meetings, as fixtures without bots. A meeting has the `usual` blocks if its path is not in `own`."""
 
     usual: Sequence[Fixture]
     own: Mapping[str, Sequence[Fixture]]  # by seed path, for example `league/A+B`
@@ -447,7 +450,8 @@ class BlockPlans(NamedTuple):
     def in_turn(self, number: int, meetings: Callable[[], Iterable[Meeting]]) -> Lazy:
         """Return the first block of every meeting, then the second block of every meeting, and so on.
 
-        `number` is the number of meetings. `meetings` returns them; it is called once for each of these passes.
+        `number` is the number of meetings. Each call of `meetings` must return all of them in the same order. It is
+        called for the first blocks, for the second blocks, and so on; and once more if `own` has blocks.
         """
         own = [self.own[each.path] for each in meetings() if each.path in self.own] if self.own else []
         more = sum(len(plan) - len(self.usual) for plan in own)
@@ -484,7 +488,7 @@ def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: in
 
 
 def _around(played: Sequence[tuple[int, int]], whole: Fixture, block: int) -> list[Fixture]:
-    """Return fixtures for all tables of a meeting, in order: those played, and new ones for the other tables.
+    """Return fixtures for all tables of a meeting, in order: the played fixtures, and new ones for the other tables.
 
     `played` has the first table and the number of tables of each played fixture, in ascending order.
     """

@@ -164,7 +164,7 @@ class KnockoutContest:
 
     @staticmethod
     def is_undecided(won: Sequence[str | None]) -> bool:
-        """Return whether so many sets of a tie have no result that the better seed goes on."""
+        """Return whether the better seed goes on because MOST_UNDECIDED_SETS sets of a tie have no result."""
         return won.count(pairing.UNDECIDED) >= MOST_UNDECIDED_SETS
 
     def end(self, tie: pairing.Pair) -> str | None:
@@ -179,7 +179,7 @@ class KnockoutContest:
 
 
 def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) -> Schedule:
-    """Yield the sets of every open tie."""
+    """Yield the sets of every tie, one after another until it is decided. The ties of a round do not wait for each other."""
     contest = KnockoutContest(stage, field.bots, records)
 
     def branch(bracket: elimination.BracketPlan) -> Schedule:
@@ -205,7 +205,7 @@ def schedule(stage: Knockout, blank: Fixture, field: Field, records: Records) ->
 
 
 def size(stage: Knockout, blank: Fixture, bots: int) -> Size:
-    """Return the size of a bracket in which the better seed wins each tie with all its sets."""
+    """Return the size of a bracket in which the better seed of each tie wins every set."""
     names = [str(number) for number in range(bots)]
     rounds = elimination.followed(bracket_of(stage, names), lambda tie: tie[0]).rounds
     sets = sum(len(pairing.open_ties(each.group)) for each in rounds) * stage.first_to

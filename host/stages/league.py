@@ -48,7 +48,7 @@ def blocks_of(stage: League, blank: Fixture, plan: Design) -> list[Fixture]:
 
 
 def schedule(stage: League, blank: Fixture, field: Field, _records: Records) -> Schedule:
-    """Yield all fixtures at once, because none depends on another. The seed draws the bots' places in the design."""
+    """Yield all fixtures in one step, because none depends on another. The seed draws the bots' places in the design."""
     plan = design_of(stage, blank, len(field.bots))
     bots = list(Luck(field.seed, f"{stage.name}/draw").shuffled(sorted(field.bots)))
     whole = blocks_of(stage, blank, plan)

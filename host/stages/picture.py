@@ -7,7 +7,7 @@ from host.rating.results import PairedRound
 
 
 class Tie(NamedTuple):
-    """Two bots that meet in a bracket; None is a bye or still open. `sets` counts the sets that each has won.
+    """Two bots that meet in a bracket; None is a bye. `sets` counts the sets that each has won. An open tie has no winner.
 
     Bots that meet again continue the numbers of their sets: `first_set` is the number of the first set of this tie.
     With `by_seed`, the better seed has won, because too many sets have no result: the game failed.
@@ -33,16 +33,17 @@ class BracketRound(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """The rounds of a bracket whose ties are known so far."""
+    """The rounds of a bracket in which a tie of two bots is known."""
 
     rounds: tuple[BracketRound, ...]
 
 
 class GroupSeat(NamedTuple):
-    """A bot in a group: its mean chips, `first` games in which it advanced, and whether it went `on` to a later round.
+    """A bot in a group: its mean chips, and whether it went `on` to a later round or stage.
 
-    If equal bots share a place, a fraction of a game counts. `score` is the mean score. Unlike `chips`, it counts
-    negative scores, so it distinguishes bots that have lost all their chips.
+    `first` is the number of games in which it advanced; if equal bots share the last places, a fraction of a game
+    counts. `score` is the mean score. Unlike `chips`, it counts negative scores, so it distinguishes bots that have
+    lost all their chips.
     """
 
     bot: str

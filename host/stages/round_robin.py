@@ -28,8 +28,8 @@ from host.stages.kind import (
 )
 
 CERTAIN_FROM = 0.9995
-"""Certainty of its order at which a pair ends early. So high a bound may be tested after each block: the certainty of
-other pairs remains true (Haybittle & Peto, "Design and analysis of randomized clinical trials", 1976)."""
+"""Certainty of its order at which a pair ends early. The bound is so high that a test after each block hardly changes the
+error probability (Haybittle & Peto, "Design and analysis of randomized clinical trials", 1976)."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class PairTally(NamedTuple):
     records: tuple[Record, ...] = ()
 
     def after(self, record: Record) -> "PairTally":
-        """Return the tally after one more block."""
+        """Return the tally with the record of one more block."""
         return self._replace(records=(*self.records, record))
 
     @property
     def certain(self) -> bool:
-        """Whether it is certain which bot is better. Several tables that repeat one another count as one."""
+        """Whether it is certain which bot is better (CERTAIN_FROM). Tables that repeat one another count as one."""
         sure = Evidence([meeting_of(self.records, "wins")]).sure_ahead(*self.pair) or 0.5
         return max(sure, 1 - sure) >= CERTAIN_FROM
 

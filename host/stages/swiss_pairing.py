@@ -173,7 +173,7 @@ class _Matching:
         self.order, self.met, self.mate = order, met, mate
 
     def augment(self, root: int) -> None:
-        """Match one more bot, and the bot at the other end of a path from it. Change nothing if there is no path."""
+        """Match the bot `root`, by an augmenting path to another bot without a mate. Match nothing if there is no such path."""
         self.parent: dict[int, int] = {}
         self.base = {bot: bot for bot in self.order}
         reached, queue = {root}, [root]

@@ -172,7 +172,7 @@ class _Search:
                 least, self.best = spread, [block[:] for block in self.blocks]
 
     def _rarest(self, block: Sequence[int]) -> int:
-        """Return a place outside a block whose distances to it have occurred least often."""
+        """Return a place that is not in a block. Its distances to the places of the block have occurred least often so far."""
         counts = self._counts
         worth = list(map(sum, zip(*(counts[-place:] + counts[:-place] for place in block), strict=True)))
         least = min(worth)
