@@ -13,14 +13,17 @@ RESTART_BUDGET = 20  # restarts after faults may take this many startup limits i
 class StartupAllowance:
     """Seconds beyond the limit of a move that the first answer of a process may take.
 
-    The first process of a fixture has the whole startup limit. A later process has a little more than the start of an empty
-    bot of its language takes, even if its own start takes longer, because a bot could compute during its start. Restarts
-    after faults also share a budget, so that a bot cannot gain time by being restarted. If a new process replaces another
-    one after a failure of the host, it has the seconds that the other one had left.
+    The first process of a fixture has the whole startup limit. A later process has the time that an empty bot of its language
+    takes to start, and RESTART_S seconds more, but not more than the startup limit. It has no more than this even if its own
+    start takes longer, because a bot could compute during its start. All restarts after faults also share a budget, so that a
+    bot cannot gain time by being restarted. After a failure of the host, `begin_again` sets the seconds of the new process.
     """
 
     def __init__(self, startup: float, move: float, empty_start: float = 0.0) -> None:
-        """`empty_start` are the seconds that an empty bot of the language takes to start."""
+        """All times are in seconds. `startup` and `move` are limits of the bot.
+
+        `empty_start` is the time that an empty bot of the language takes to start.
+        """
         self._startup, self._move = startup, move
         self._allowed = startup
         self._later = min(startup, empty_start + RESTART_S)
@@ -34,7 +37,7 @@ class StartupAllowance:
         self.is_open = True
 
     def seconds(self) -> float:
-        """Return the seconds that the process may take beyond the limit of a move."""
+        """Return the seconds that the first answer may take beyond the limit of a move; 0 if the process has answered."""
         return min(self._allowed, max(self._budget, 0.0)) if self.is_open else 0.0
 
     def answered(self, wall: float) -> None:
@@ -46,7 +49,8 @@ class StartupAllowance:
     def failed(self, wall: float) -> None:
         """Record a fault that ends the process, `wall` seconds after the question.
 
-        A process that fails before its first answer has used the allowance.
+        Subtract the seconds of the process's start from the budget of restarts. If the process has not answered yet, its
+        start lasted until the fault.
         """
         if self.is_open:
             self._used = max(wall - self._move, 0.0)
@@ -54,14 +58,15 @@ class StartupAllowance:
         self._budget -= self._used
 
     def stalled(self, charged: float) -> None:
-        """Record that the machine has stalled during a question, for which the bot has used `charged` seconds."""
+        """Record that the machine has stalled during a question. The bot is charged for `charged` seconds of this question."""
         self._charged = charged
 
     def begin_again(self) -> None:
-        """Record that another process replaces this one after a failure of the host, and is asked the same question.
+        """Record that a new process replaces this one after a failure of the host, and is asked the same question.
 
-        If this process has not answered yet, the new one has the seconds that are left, but not less than a later start.
-        Otherwise it has the seconds of this process's own start and those of a later start.
+        If this process has not answered yet, the new one has the seconds that this one had left, but at least the seconds of
+        a later process. Otherwise it has the seconds that this process's start took and those of a later process, but not more
+        than the startup limit.
         """
         if self.is_open:
             self._allowed = max(self._allowed - max(self._charged - self._move, 0.0), self._later)
@@ -80,7 +85,10 @@ class TableBudget:
         self.left = cpu_table if self.is_limited else inf
 
     def begin(self, table: int, spent: float) -> float:
-        """Start a table after `spent` seconds were used in the fixture. Return the seconds that are left."""
+        """Start the table with number `table`. Return the seconds that are left; infinity if there is no limit.
+
+        `spent` is the processor time used in the fixture so far, in seconds.
+        """
         self._tables = max(self._tables, table)
         if self.is_limited:
             self.left = self._cpu_table * self._tables - spent
@@ -95,7 +103,10 @@ class TimeBank:
     """
 
     def __init__(self, limits: Limits, recorded: Mapping[tuple[int, int], int] | None = None) -> None:
-        """`recorded` has recorded times, by table and number of a question: `begin` sets the bank to these milliseconds."""
+        """`recorded` has the milliseconds that were left in an earlier run, by table and number of a question.
+
+        At such a question, `begin` sets the bank to these milliseconds.
+        """
         self._bank, self._increment, self._recorded = limits.bank, limits.increment, recorded or {}
         self._table = 0
         self.left = limits.bank.seconds
@@ -108,9 +119,9 @@ class TimeBank:
         return int(self.left * 1000 + 1e-6)
 
     def begin(self, table: int, number: int) -> None:
-        """Start a question, or start it again after a failure of the host.
+        """Record the time left when a question is asked, for the first time or again after a failure of the host.
 
-        At the first question of a table, a bank for each table is full again.
+        If the bank is for each table, first fill it at the first question of a table.
         """
         if table != self._table and self._bank.scope == "table":
             self.left = self._bank.seconds
@@ -130,13 +141,19 @@ class TimeBank:
         return None
 
     def forgive(self, blocked: float) -> float:
-        """Return how many of the `blocked` seconds cost no bank: in a fixture, at most the seconds of a full bank."""
+        """Return how many of the `blocked` seconds of an answer are not taken from the bank.
+
+        All answers of a fixture together get at most the seconds of a full bank in this way.
+        """
         free = min(blocked, self._free_blocked)
         self._free_blocked -= free
         return free
 
     def spend(self, beyond: float) -> float:
-        """Take the seconds of an answer beyond `floor` from the bank, as far as it has them. Return the seconds taken."""
+        """Take `beyond` seconds from the bank, but not more than it has. Return the seconds taken; 0 if `beyond` is negative.
+
+        `beyond` is the time of an answer minus the time that costs nothing.
+        """
         spent = min(max(beyond, 0.0), self.left)
         self.left -= spent
         return spent

@@ -74,7 +74,7 @@ TRANSITIONS: Mapping[tuple[OutputState, Input], tuple[OutputState, Fault | None]
 
 
 class AnswerReader:
-    """Reads the answers of one bot in a fixture. It caches moves: there are few different ones, and millions of answers.
+    """Reads the answers of one bot in a fixture. It caches moves, because millions of answers have few different moves.
 
     `framing` finds the ends of the answers. A raw answer is the bytes of one answer, without its line end.
     """
@@ -90,9 +90,10 @@ class AnswerReader:
         """The cached moves, by answer with its line end. A single question is answered if the output is such a line."""
 
     def encode(self, questions: Sequence[Asked], numbers: Sequence[int] | None, bank: int | None) -> bytes:
-        """Return the bytes that are sent for questions, with the numbers of their tables and the milliseconds in the bank.
+        """Return the bytes to send for `questions`.
 
-        If `numbers` or `bank` is None, it is not sent.
+        `numbers` are the table numbers, in the order of the questions. `bank` is the time left in the bank in milliseconds. If
+        one of them is None, it is not sent.
         """
         if numbers is None and bank is None:
             return self.framing.encode(questions)
@@ -105,7 +106,7 @@ class AnswerReader:
         return self.framing.encode(questions, complete)
 
     def remembered(self, raws: Sequence[bytes]) -> list[Answer] | None:
-        """Return the moves of raw answers if all are cached, else None. This costs 0.05 µs per answer."""
+        """Return the moves of raw answers, in order, if all are cached; otherwise None. This costs 0.05 µs per answer."""
         try:
             return [*map(self._moves.__getitem__, raws)]
         except KeyError:
@@ -132,7 +133,7 @@ class AnswerReader:
 
 
 class BatchState:
-    """The state of one process and its open questions. Each new process has a new one."""
+    """The state of one process and its open questions. Each process has its own BatchState."""
 
     def __init__(self, reader: AnswerReader) -> None:
         self.state = IDLE
@@ -151,7 +152,7 @@ class BatchState:
         self._due = len(tables)
 
     def receive(self, data: bytes) -> BatchEvents:
-        """Return the events of a piece of output. Empty data is the end of the output."""
+        """Go to the next state after a piece of output, and return its events. Empty `data` means the end of the output."""
         if self.state is not WAITING:
             self.rest += data
             return (), (), self._step(Input.UNASKED if data else Input.END, self.rest)
@@ -211,7 +212,7 @@ class BatchState:
 
 
 class TableIds:
-    """The numbers of the open tables in one process, from 1. The next batch reports the tables that have ended."""
+    """The numbers, from 1, under which one process knows the open tables; and the lines that report ended tables to it."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol

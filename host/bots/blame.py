@@ -24,7 +24,7 @@ class Ending(NamedTuple):
 
     @property
     def passed_no_limit(self) -> bool:
-        """Return whether the output counts as an answer. The exit status, which is the last field, does not matter."""
+        """Return whether the output counts as an answer: no field is set, except perhaps `crashed`, the exit status."""
         return not any(self[:-1])
 
 

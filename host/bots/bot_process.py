@@ -35,7 +35,10 @@ class BotContext(NamedTuple):
     allows: Allows = any_move  # a bot with retries is asked again after any other move
 
     def environment(self) -> Mapping[str, str]:
-        """Return the variables of a process that is started now. A bot with a time bank gets the time left in it."""
+        """Return the environment variables of a process that is started now.
+
+        If the bot has a time bank, CROUPIER_BANK has the seconds that are left in it.
+        """
         if (bank := self.clock.bank) is None:
             return self.env
         return {**self.env, "CROUPIER_BANK": f"{bank.milliseconds / 1000:.3f}"}
@@ -60,7 +63,7 @@ class PolledProcess(Protocol):
         ...
 
     def read_available(self, now: float) -> bool:
-        """Read the output available at the time `now`; return whether the batch is over after that."""
+        """Read the output available at the time `now`. Return whether this ends the batch, by its last answer or by a fault."""
         ...
 
 
@@ -96,7 +99,7 @@ class BotProcess(Protocol):
         ...
 
     def answered(self) -> BatchResult:
-        """Return the results that a batch had when `finish` raised an exception."""
+        """Return the results of the batch that are known so far. Call this after `finish` has raised an exception."""
         ...
 
     def stderr_tail(self, table: int) -> bytes:

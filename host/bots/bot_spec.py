@@ -177,7 +177,11 @@ class RequestedLimits:
 
 
 def bot_name(value: Any) -> str:
-    """Return the name of a bot. Raise InvalidValue for a name that looks like a path, an option or a sample bot."""
+    """Return the name of a bot. Raise InvalidValue if the name is not allowed.
+
+    A name has at most MAX_BOT_NAME_CHARS characters and no blank at its start or end. It must not look like a path, an option,
+    a sample bot, or a bot with the number of its tables.
+    """
     name = plain_string(value)
     if len(name) > MAX_BOT_NAME_CHARS:
         raise InvalidValue("C009", f"is longer than {MAX_BOT_NAME_CHARS} characters")
@@ -344,7 +348,10 @@ class BotSpec:
 
 
 def limits_exceeded(spec: BotSpec, granted: Limits, toml: Toml) -> list[Problem]:
-    """Return a problem for each key of a bot.toml that requests more than is granted: limits, cores, models, the heap."""
+    """Return a problem for each key of a bot.toml that requests more than is granted: limits, cores, models.
+
+    A heap larger than the memory limit is also a problem, and so is a `floor` above `move`.
+    """
     given = spec.limits.given()
     problems = floor_problems(spec.limits.with_defaults(granted), toml) if {"move", "floor"} <= given.keys() else []
     for key, asked in given.items():
@@ -402,7 +409,10 @@ def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
 
 
 def longest_answer(limits: Limits, protocol: str) -> int:
-    """Return the maximum number of bytes of an answer: the limit `output`, but at most what croupier reads."""
+    """Return the maximum number of bytes of an answer: the limit `output`, but at most MAX_ANSWER_BYTES.
+
+    If a process answers one question only, or croupier does not know the protocol, at most MAX_ARGV_ANSWER_BYTES.
+    """
     known = PROTOCOLS.get(protocol)  # a journal of a stranger may name any
     return min(limits.output, MAX_ANSWER_BYTES if known and known.persistent else MAX_ARGV_ANSWER_BYTES)
 
@@ -425,7 +435,7 @@ class Submission(NamedTuple):
 
     @property
     def plays(self) -> Game | None:
-        """Return the game that the bot plays; None if it is not known, or not one of croupier's own games."""
+        """Return the game that the bot plays, if `for_game` has set it or it is one of croupier's own games; otherwise None."""
         return self.game if self.game and self.game.name == self.spec.game else GAMES.get(self.spec.game)
 
     def for_game(self, game: Game) -> "Submission":
@@ -465,7 +475,7 @@ class BuiltBot(NamedTuple):
 
     @property
     def retries(self) -> int:
-        """Return how often the bot is asked a question again after a refused answer.
+        """Return how many times the host may ask the bot the same question again after refused answers.
 
         It is 0 if the protocol cannot send the reason, or if a process lives for one question only.
         """

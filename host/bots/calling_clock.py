@@ -43,7 +43,10 @@ class CallingClock(Clock):
         self._failure: HostFailure | None = None  # failure of the call of a model; the next `look` raises it
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
-        """Start the open questions, as Clock does."""
+        """Start the clock for questions, as Clock does. Let the budget and the exchanges of the bot know the first question.
+
+        Cancel a call of a model that the bot has not ended.
+        """
         self._end_call()
         budget, first, last = self.model_budget, questions[0], questions[-1]
         self._open, budget.tables = len(questions), max(budget.tables, last.table)
@@ -78,14 +81,18 @@ class CallingClock(Clock):
     def seconds_to_look(self) -> float:
         """Return the seconds until `look` must be called.
 
-        While the clock stands still: 0 if the call of a model has failed, otherwise infinity.
+        While the clock stands still, return 0 if the call of a model has failed, otherwise infinity.
         """
         if self._still_since is None:
             return super().seconds_to_look()
         return math.inf if self._failure is None else 0.0
 
     def look(self, has_output: Callable[[], bool]) -> AnswerStatus:
-        """Decide what to do about an answer, as Clock does. If the bot's call of a model has failed, raise the failure."""
+        """Decide what to do about an answer, as Clock does.
+
+        While the clock stands still, return READ if there is output. If there is none and the bot's call of a model has
+        failed, raise the failure. Otherwise return WAIT.
+        """
         if self._still_since is None:
             return super().look(has_output)
         if has_output():
@@ -99,7 +106,10 @@ class CallingClock(Clock):
 
     @contextlib.contextmanager
     def calling(self) -> Iterator[bool]:
-        """Cancel the block when no question is open any more. Yield whether a question is open now."""
+        """Run the block as the bot's call of a model. Yield whether a question is open now.
+
+        Cancel the block as soon as no question is open any more.
+        """
         with trio.CancelScope() as self._call:
             try:
                 with self._monitored.waiting_for_model():
@@ -109,7 +119,7 @@ class CallingClock(Clock):
                 self._call, self._failure = None, None
 
     def request(self, model: ModelAccess) -> str:
-        """Count a request. Return why it is not granted, or "" if it is.
+        """Count a request to a model. Return why the request is not granted, or "" if it is.
 
         If the bot has learnt at an earlier question that the budget is used up, the request is a fault of the kind BUDGET.
         """
@@ -134,12 +144,15 @@ class CallingClock(Clock):
             self.wait.cancel()
 
     def give_up(self, reason: str) -> None:
-        """Record that a model cannot be reached. The clock stands still, and the next look raises ModelUnreachable."""
+        """Record that a model cannot be reached: the next `look` without output raises ModelUnreachable.
+
+        Call this while the clock stands still.
+        """
         self._failure = ModelUnreachable(reason)
         self.wait.cancel()
 
     def fail(self, error: Exception) -> None:
-        """Record an error of the relay: the next `look` raises it as a HostFailure."""
+        """Record an error of the relay, and stop the clock. The next `look` without output raises a HostFailure."""
         self.stand_still(time.perf_counter())
         self._failure = HostFailure(f"the relay to the models has failed: {error!r}")
         self._failure.__cause__ = error

@@ -75,9 +75,9 @@ class Clock:
         bank: TimeBank | None = None,
         allowance: StartupAllowance | None = None,
     ) -> None:
-        """If the bot is `charged`, it is late even if the machine has stalled it.
+        """If `charged` is True, an answer is late even if the machine has stalled the bot. `bank` is None if there is none.
 
-        `allowance` is shared by all processes of the bot in the fixture; None for a new one.
+        All processes of the bot in a fixture share one `allowance`. If it is None, create a new one.
         """
         self._limits, self._monitored, self._charged = limits, monitored, charged
         self.allowance = allowance or StartupAllowance(limits.startup, limits.per_move)
@@ -135,7 +135,7 @@ class Clock:
         self._waits.are_measured = False
 
     def take(self, question: HasQuestion) -> None:
-        """Record the time in the bank at the moment at which a question is asked, for the first time or again."""
+        """Record the time in the bank when a question is asked, for the first time or again (see `TimeBank.begin`)."""
         if self.bank is not None:
             self.bank.begin(question.table, question.number)
 
@@ -154,9 +154,10 @@ class Clock:
         return wall
 
     def failed(self, wall: float, *, is_late: bool) -> None:
-        """Record a fault that ends the process, `wall` seconds after the question; 0 if there was no question.
+        """Record a fault that ends the process, `wall` seconds after the question. `wall` is 0 if no question was open.
 
-        Call this while the process is still alive.
+        Take the time of a question from the bank; if the answer is late, empty the bank. Call this while the process is
+        still alive.
         """
         spent = 0.0
         if self.bank is not None and wall:
@@ -166,9 +167,9 @@ class Clock:
         self.allowance.failed(wall - spent)
 
     def ended(self, wall: float, computed: float, answer: Answer) -> None:
-        """Take the time of an answer from the bank. Its process has ended after `wall` seconds, and ran for `computed`.
+        """Take the time of an answer from the bank. After a move, add the increment. After a time-out, empty the bank.
 
-        After a move, add the increment. After a time-out, empty the bank.
+        The process of the answer has ended after `wall` seconds, and has used `computed` seconds of processor time.
         """
         if self.bank is not None:
             self.bank.spend(self._time_taken(wall, computed) - self.free)
@@ -235,7 +236,8 @@ class Clock:
     def extension(self, wall: float) -> float:
         """Return the seconds that an answer may still take; 0 if it is late and the bot is charged for that.
 
-        The answer has taken `wall` seconds. Raise HostStall if the machine was busy and the bot was not.
+        The answer has taken `wall` seconds. Raise HostStall if the machine, not the bot, caused the delay, and the bot is not
+        charged for stalls.
         """
         self._monitored.samples.sample()
         stalled, may_take = self._monitored.samples.stalls.total, self.granted
@@ -265,7 +267,10 @@ class Clock:
             raise HostStall(words)
 
     def total_wait(self) -> float:
-        """Return the seconds that the process has waited for a processor since its start. Call this just before it is killed."""
+        """Return the seconds that the process has waited for a processor since its start, and forget the process.
+
+        Call this just before the process is killed.
+        """
         waited = self._waits.total()
         self.forget()
         return waited

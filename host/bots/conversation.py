@@ -59,7 +59,10 @@ class SpinPolicy:
         self.polls_left = 0  # polls until the next attempt; a caller that does not use `seconds` counts them down
 
     def seconds(self) -> float:
-        """Return the seconds to poll without sleeping: 0 until the next attempt, which each call brings nearer by one poll."""
+        """Return the seconds to poll without sleeping: SPIN_S if an attempt is due, otherwise 0.
+
+        Each call that returns 0 counts as one of the polls until the next attempt.
+        """
         if not self.polls_left:
             return SPIN_S
         self.polls_left -= 1
@@ -182,12 +185,15 @@ class AskedProcess:
             self._helpers.start_soon(self._write_on)
 
     def expect_answer(self) -> None:
-        """Record that the process has a question, so that it must not be frozen."""
+        """Record that the process has a question, and resume the process if it is frozen."""
         self._step(Event.ASK)
         self._monitored.turn.resume()
 
     def exchange(self, line: bytes) -> bytes | None:
-        """Write one question; return the output that comes within QUICK_ANSWER_MS, or None. The state does not change."""
+        """Write one question; return the output that comes within QUICK_ANSWER_MS, or None. The state does not change.
+
+        If only a part of the question fits into the pipe, return None.
+        """
         try:
             written = os.write(self._input, line)
         except OSError:
@@ -268,7 +274,7 @@ class AskedProcess:
                 return data
 
     def settle(self) -> None:
-        """Record that no question is open."""
+        """Record that no question is open, so the process may be frozen."""
         self._step(Event.SETTLE)
         self._monitored.turn.mark_idle()
 

@@ -64,7 +64,7 @@ class Freezer:
                 turn.pause()
 
     def wake_soon(self) -> None:
-        """Look at the idle bots while an answer is slow, and set the timer to the moment of the next look."""
+        """If an answer is slow, look at the idle bots, begin to measure those not paused, and set the timer to the next look."""
         if self._timer < 0 or not (self.idle and self.slow):
             return
         self.look()
@@ -104,7 +104,10 @@ class FreezeState:
         return self.is_paused or self.used_before is not None
 
     def resume(self) -> None:
-        """Resume the bot: it has a question, or must exit normally."""
+        """Resume the bot if it is paused, because it has a question or must exit normally.
+
+        If it is not paused but was measured, find out whether it has computed without a question.
+        """
         self._turns.idle.discard(self)
         if self.is_paused:
             self.is_paused = False
@@ -143,9 +146,10 @@ class FreezeState:
         self.is_paused = False
 
     def must_pause(self, passed: float) -> bool:
-        """Return whether the bot must be paused.
+        """Return whether the bot must be paused, because another bot has been thinking for `passed` seconds.
 
-        For `passed` seconds, this bot has had no question and another bot has been asked one.
+        A bot is paused if it has computed without a question, if `passed` is at least LONG_OFF_TURN_S, or if its processor
+        time cannot be measured.
         """
         if self.used_before is None:
             self.count()

@@ -30,11 +30,11 @@ class HostFailures:
         return self._by_bot.total() + self._without_model.total()
 
     def are_charged_to(self, bot: str) -> bool:
-        """Return whether the next failure under a bot counts as its own fault."""
+        """Return whether the next failure of the host under a bot counts as a fault of this bot."""
         return self._by_bot[bot] >= MAX_HOST_FAILURES - 1
 
     def is_last(self, failure: HostFailure) -> bool:
-        """Return whether a failure is the last of its kind that a fixture may have under its bot."""
+        """Return whether a failure, which is not counted yet, is the last one that the fixture may have under `failure.bot`."""
         return self._counter(failure)[failure.bot] >= MAX_HOST_FAILURES - 1
 
     def count(self, failure: HostFailure) -> None:

@@ -24,7 +24,7 @@ def input_state(pipe: int, unsent: int, due: int, keeper: int) -> InputState:
 
     `pipe` is the host's end of the input. `due` is the number of bytes of the open questions, of which `unsent` did not fit
     into the pipe. The bot is a descendant of the process `keeper`. The kernel may hide from this user in which system call a
-    process waits.
+    process waits: then the result is UNKNOWN.
     """
     unread = bytes_in_pipe(pipe) + unsent
     if unread:

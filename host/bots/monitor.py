@@ -111,7 +111,7 @@ class MonitoredSandbox:
         return sum(map(cpu_seconds, descendant_numbers(self.sandbox.pid)))
 
     def total(self) -> float | None:
-        """Return the seconds of processor time of the sandbox so far; None if to measure it is too slow or too imprecise."""
+        """Return the seconds of processor time of the sandbox so far; None if it cannot be measured fast and precisely."""
         return None
 
     def cost(self, in_all: float) -> float:
@@ -309,7 +309,7 @@ def _bytes_in(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
 
 
 def _sum(rows: re.Pattern[bytes], text: bytes) -> int:
-    """Return the sum of the numbers in these rows of a process's file. Sizes in such a file are in KiB."""
+    """Return the sum of the numbers that `rows` finds in the text of a file about a process. Sizes in it are in KiB."""
     return sum(map(int, rows.findall(text)))
 
 

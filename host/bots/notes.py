@@ -32,7 +32,7 @@ class Notes:
         self._left: dict[int, int] = {}  # bytes that the notes of a table may still have
 
     def add(self, questions: Sequence[HasQuestion], result: BatchResult) -> None:
-        """Store the notes beside the answers to some questions."""
+        """Store the notes that came with the moves in `result`, at the first NOTED_TABLES tables."""
         if self._read is None:
             return
         for question, answer, raw in zip(questions, result.answers, result.raws, strict=False):
@@ -47,7 +47,7 @@ class Notes:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text with at most `most` bytes of UTF-8: a longer one is its start and CUT, or "" if CUT does not fit."""
+    """Return `text` if it has at most `most` bytes in UTF-8, otherwise its start and CUT; "" if CUT does not fit."""
     content = text.encode()
     if len(content) <= most:
         return text

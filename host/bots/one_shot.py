@@ -61,7 +61,7 @@ class OneShot:
         return self._control.totals
 
     def send(self, batch: Batch) -> None:
-        """Take the next batch. Return None: no process has been started for it yet."""
+        """Take the next batch. Return None, because there is no process to poll: `finish` starts one for each question."""
         self._questions = batch.questions
 
     async def finish(self) -> BatchResult:

@@ -36,7 +36,7 @@ from protocols.wire import Fault, FaultKind, Move
 
 
 class PersistentProcess:
-    """Asks one process at a time. After a fault that ends the process, it kills it; the next batch starts a new process."""
+    """Asks one process at a time. After a fault that ends the process, `finish` kills it. The next batch starts a new one."""
 
     def __init__(self, context: BotContext) -> None:
         bot = context.bot
@@ -84,7 +84,10 @@ class PersistentProcess:
         return self._child
 
     def _exchange(self, question: HasQuestion) -> QuickAnswer | None:
-        """Ask one question. Return the answer if it arrives soon and is a cached move; else None: call `finish`."""
+        """Ask one question. Return the answer if it arrives within INSTANT_S and is a cached move.
+
+        Otherwise return None: the caller must then call `finish`, which returns the answer.
+        """
         child, monitored = self._alive, self._context.monitored
         if monitored.limit_exceeded or child.poll(0):  # it has written before it was asked
             self._questions = (question,)

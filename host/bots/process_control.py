@@ -6,7 +6,7 @@ from host.sandbox.keeper import Ended
 
 
 class ProcessControl:
-    """Controls the processes of one bot. `totals` is the usage of all of them, and of its earlier sandboxes."""
+    """Controls the processes of one bot. `totals` is their usage, together with that of the bot's earlier sandboxes."""
 
     def __init__(self, context: BotContext) -> None:
         self._context = context
@@ -61,6 +61,9 @@ class ProcessControl:
         )
 
     async def reap(self) -> None:
-        """Wait until all killed processes are gone, and add their usage. The fault of a process is decided before this."""
+        """Wait until all killed processes are gone, and add their processor time to the totals.
+
+        Other code has decided the fault of a process before this.
+        """
         late = await self._context.sandbox.keeper.reap()
         self.totals = self.totals._replace(cpu=self.totals.cpu + late)

@@ -63,8 +63,8 @@ class RunQueueWaits:
     def since(self) -> list[ThreadTime]:
         """Return the times of each thread since `start_counting`, or since its start if it is newer.
 
-        Return [] if the kernel does not count waits. If a thread has run since the last call, it has been ready to run since
-        that call at most.
+        Return [] if the kernel does not count waits. The field `ready` of a thread that has run since the last call is at most
+        the time since that call.
         """
         if not counts_waits():
             return []
@@ -81,7 +81,7 @@ class RunQueueWaits:
         return times
 
     def running(self) -> list[str]:
-        """Return the threads that are ready to run or running."""
+        """Return the thread numbers, as text, of the threads that run or are ready to run."""
         self._find()
         return [name for name in self._open if self._state(name) == "R"]
 
@@ -122,7 +122,7 @@ class Charged(NamedTuple):
 
 
 class Waits:
-    """Measures how long the process that answers has waited for a processor: since its answer is slow, or since its start.
+    """Measures how long the process that answers has waited for a processor, since `begin` or since its start.
 
     `waited` is the longest wait of one of its threads in seconds, at the last look.
     """
@@ -221,5 +221,5 @@ def _read(descriptor: int) -> bytes:
 
 
 def _counters(read: bytes) -> tuple[int, ...]:
-    """Return the nanoseconds a thread has run and waited, and how often it has run; zeros if it has ended."""
+    """Return the values in a schedstat file: nanoseconds run, nanoseconds waited, number of runs; zeros for an empty file."""
     return tuple(map(int, read.split())) or (0, 0, 0)

@@ -305,7 +305,7 @@ class Seat:
     def _count_fault(self, question: HasQuestion, outcome: Outcome, fault: Fault) -> None:
         """Count a fault, and bench a bot that has too many.
 
-        Of the faults that an adapter reports only a time-out counts for benching.
+        Of the faults that an adapter reports, only a time-out counts for benching.
         """
         self._store_evidence(question, outcome, fault.kind, fault.detail)
         if fault.kind in BENCHING:
@@ -387,7 +387,10 @@ async def _finish_together(seats: Sequence[Seat], answers: dict[Seat, list[Answe
 
 
 def _poll(processes: Collection[PolledProcess]) -> None:
-    """Read the answers that arrive immediately. `finish` waits for the others."""
+    """Read the answers of one process that arrive within QUICK_ANSWER_MS, or of several processes within POLL_FIRST_S.
+
+    `finish` waits for the other answers.
+    """
     waiting = {process.output: process for process in processes}
     now = time.perf_counter()
     if len(waiting) == 1:
@@ -414,7 +417,7 @@ class _Earlier(Protocol):
 
 
 class _Stored(NamedTuple):
-    """The standard error and the usage at the start of a fixture. If the fixture is continued, it has the stored usage."""
+    """The standard error and the usage of a bot at the start of a fixture. A continued fixture starts with stored usage."""
 
     stderr_log: StderrLog
     totals: ProcessTotals = ProcessTotals()

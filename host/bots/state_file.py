@@ -18,9 +18,9 @@ ABSENT_AT_FIRST = "/run/state"
 
 
 class BotSandbox(NamedTuple):
-    """The sandbox of a bot. `state` is the host's descriptor of its state file; -1 if it has none.
+    """The sandbox of a bot. `state` is the host's descriptor of the bot's state file; -1 if there is none.
 
-    `keeps_folder` is whether it keeps a folder instead.
+    `keeps_folder` is whether the sandbox keeps a folder for the state instead.
     """
 
     sandbox: Sandbox

@@ -1,4 +1,7 @@
-"""Stores the standard error of a bot: of a fixture its end by table, or all by question; of a process its start and end."""
+"""Stores the standard error of a bot.
+
+Of a fixture, it stores the end, by table, or everything, by question. Of one process, it stores the start and the end.
+"""
 
 import os
 import select
@@ -137,7 +140,10 @@ class StderrPipe:
         reader.add(self._descriptor, self)
 
     def ask(self, question: HasQuestion) -> None:
-        """Attribute the bytes that are written from now on to a question."""
+        """Attribute the bytes that are read from now on to a question.
+
+        If the log is `complete`, first read the bytes that were written before the question.
+        """
         if self.log.complete:
             self.tail()  # what is unread was written before it
             self.log.question = QuestionPlace(question.table, question.number)  # that of an open table changes
@@ -145,7 +151,10 @@ class StderrPipe:
             self.log.question = question
 
     def tail(self) -> bytes:
-        """Read what has been written so far, at most as much as a pipe can hold. Return its start and its end."""
+        """Read what the process has written so far, at most LARGEST_PIPE bytes.
+
+        Return the start and the end of the bytes since the last question.
+        """
         for _ in range(LARGEST_PIPE // CHUNK):
             if self._descriptor < 0 or not self._read():
                 break

@@ -97,7 +97,7 @@ class StoringSeat(Seat):
         self._is_begun = False  # whether the process has the batch
 
     async def ask_one(self, question: HasQuestion) -> Answer:
-        """Return the answer to one question, as Seat does."""
+        """Return the answer to one question, as Seat does, but never with `quick`: the answer must be stored."""
         return (await self.ask(Batch((question,))))[0]
 
     def _begin(self, batch: Batch) -> PolledProcess | None:
@@ -117,7 +117,8 @@ class StoringSeat(Seat):
     def _stored_result(self, questions: Sequence[HasQuestion]) -> BatchResult | None:
         """Return the stored results up to the first question without one, or None if there are none.
 
-        Raise OtherQuestions if a stored answer is to another question.
+        Stop after a fault that ended the process. Set the time bank and `benched` to the stored values. Raise OtherQuestions
+        if a stored answer is to another question.
         """
         result = BatchResult.empty()
         for question in questions:

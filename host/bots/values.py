@@ -18,7 +18,7 @@ TIMED_TABLES = 8
 
 
 class InputState(StrEnum):
-    """What a late bot does with its input, as far as the kernel shows it."""
+    """States of a late bot's input, as far as the kernel shows them."""
 
     UNKNOWN = ""
     UNREAD = "unread"  # the question is still in the pipe
@@ -78,7 +78,7 @@ class IllegalMove(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Questions that a seat is asked at the same time, and news for it: the tables that have ended, and illegal moves."""
+    """Questions that a seat is asked at the same time, tables that have ended, and earlier moves that were illegal."""
 
     questions: Sequence[HasQuestion]
     ended_tables: Sequence[int] = ()
@@ -106,7 +106,7 @@ class BatchResult(NamedTuple):
         return cls([], [], [], [])
 
     def add(self, outcome: Outcome) -> None:
-        """Add the answer to the next question, whose processor time is known."""
+        """Add the outcome of the next question. Its processor time must be known."""
         self.answers.append(outcome.answer)
         self.raws.append(outcome.raw)
         self.walls.append(outcome.wall)
@@ -126,7 +126,7 @@ class ProcessTotals(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is recorded about one decision: a fault, or the bot's slowest answer of the fixture."""
+    """Data recorded about one decision: a fault, or the bot's slowest answer of the fixture."""
 
     bot: str
     table: int
