@@ -137,8 +137,7 @@ def set_winner(stage: Any, fixtures: list[Any]) -> Any:
 def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
     """Step 3: the cells of standings.csv follow from the fixtures that count; no bot and no fixture is missing.
 
-    Return the rank of each bot and whether it is disqualified, by bot; `earlier`, the same of the stage before, if the
-    stage has no rows.
+    Return (rank, whether disqualified) by bot. Return `earlier`, the same of the stage before, if there are no rows.
     """
     name, kind, line = stage["name"], stage["kind"], LINES.get(stage["name"], {"status": "waiting"})
     rows, leavable = [row for row in ROWS if row["stage"] == name], name in RULES["without_withdrawn"]
@@ -170,10 +169,7 @@ def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[str, Any]) -> list[Any]:
-    """Check the cells and the ranks of the rows of a stage. End the program at the first wrong one.
-
-    Return the sort key of each row, in the order of the rows. Rows with equal keys share a rank.
-    """
+    """Check the cells and the ranks of a stage. Return the sort key of each row, in order; equal keys share a rank."""
     name, kind, sums, keys = stage["name"], stage["kind"], sums_of(stage, fixtures), []
     words, field = words_of(stage, sums, rows), LINES[stage["name"]]["field"]
     sets = swiss_points(stage, fixtures, field) if kind == "swiss" else {}
