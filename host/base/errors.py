@@ -93,7 +93,7 @@ class HostFailure(Exception):
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return an exception from inside nested groups: a UserError if there is one, otherwise ^C, otherwise any other."""
+    """Return an exception from nested groups: if possible a UserError, otherwise a KeyboardInterrupt, otherwise another."""
     while isinstance(error, BaseExceptionGroup):
         error = (error.subgroup(UserError) or error.subgroup(KeyboardInterrupt) or error).exceptions[0]
     return error

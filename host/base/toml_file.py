@@ -189,7 +189,7 @@ class _Scanner:
     def _in_arrays(self, keys: KeyPath, *, last: bool = False) -> KeyPath:
         """Return the path of a table header, with the index of the last table after the name of an array of tables.
 
-        `last`: add the index also after the last key of the header.
+        With `last`, add the index also after the last key of the header.
         """
         path: KeyPath = ()
         for at, key in enumerate(keys):

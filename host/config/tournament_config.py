@@ -616,7 +616,7 @@ class _Entered:
 def _settled(
     stages: Sequence[StageConfig], game: Game, seats: int, toml: Toml, entered: _Entered, problems: list[Problem]
 ) -> tuple[StageConfig, ...]:
-    """Return the stages with the stages, bots and files that they name resolved. Append each problem to `problems`."""
+    """Return the stages after `StageConfig.settled`, which resolves the names in them. Append each problem to `problems`."""
     found = list(stages)
     for number, stage in enumerate(stages):
         around = Surroundings(

@@ -127,7 +127,7 @@ def _by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
 
 
 def _entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:
-    """Return the bot with this name. A sample bot does not have to be in the tournament."""
+    """Return the bot with this name; a sample bot does not have to be in the tournament. Raise UserError for others."""
     if name.startswith(SAMPLE_PREFIX):
         path = sample(name, tournament.game.name)
         return Entry(path, load_submission(path, tournament.limits, tournament.game))

@@ -39,9 +39,9 @@ class PlannedComparison(NamedTuple):
 
 
 def find_sides(folder: Path, names: Sequence[str], game: str | None) -> GameAndBots:
-    """Find the two bots of a comparison, the new one first. Return both once for every seat of a side.
+    """Find the two bots of a comparison, the new one first. Return this pair as often as a side has seats.
 
-    A side has several seats in a game for more than two bots.
+    A side has more than one seat in a game that needs more than two bots.
     """
     found = find_bots(folder, names, game)
     return find_bots(folder, [*names] * sides(found.game), found.game)

@@ -61,7 +61,10 @@ def _adhoc_games(folder: Path) -> list[Path]:
 
 
 def find_stage(journal: "Journal", name: str | None) -> "Position":
-    """Return a stage by name, or the last stage with results. Raise UserError if the journal has no stages."""
+    """Return the position in the stage `name`; for None, in the last stage that has been played, or in the first.
+
+    Raise UserError if there is no such stage, or if the journal has no stages.
+    """
     from host.results.course import positions_of
 
     positions = {position.state.name: position for position in positions_of(journal)}

@@ -18,7 +18,10 @@ from host.submissions.referee_check import (
 
 
 async def check_referees(places: Sequence[str], level: Level, began: float) -> list[RefereeReport]:
-    """Check referees one after the other; return their reports. The seconds of the first report count from `began`."""
+    """Check referees one after the other; return their reports. The seconds of the first report count from `began`.
+
+    Raise UserError only for problems of the machine (exit code 6). Other problems are in the reports.
+    """
     reports = list[RefereeReport]()
 
     def took() -> float:

@@ -168,7 +168,7 @@ def _raise_key(journal: JournalWriter, raised: Raised, reopened: Collection[str]
 
 
 def _reopen(journal: JournalWriter, stages: Collection[str]) -> None:
-    """Record in the journal that these stages, and the run, are not finished. No stages: change nothing."""
+    """Record in the journal that these stages, and the run, are not finished. Do nothing if `stages` is empty."""
     for name in stages:
         journal.set_stage(name, StageStatus.RUNNING)
     if stages:

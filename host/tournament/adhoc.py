@@ -75,7 +75,7 @@ class AdhocSession(NamedTuple):
 async def adhoc_session(
     settings: AdhocSettings, place: Path, executor: Executor, workers: int, watch: Observer
 ) -> AsyncIterator[AdhocSession]:
-    """Build the bots, create a new journal, and run the workers until the block ends."""
+    """Build the bots, create a new journal, run the workers until the block ends, and yield the session."""
     submissions = settings.submissions
     game, built = await prepare_bots(submissions, settings.game, settings.limits, settings.level, warn=watch.say)
     bots = [*built]

@@ -261,7 +261,7 @@ def make(journal: JournalWriter, seed: bytes, correction: Correction) -> Change:
 def _settle(journal: JournalWriter, seed: bytes, redo: bool) -> None:
     """Reopen the last stage that has begun if it is finished but has fixtures to play; otherwise compute its places.
 
-    Set the stages after it back to WAITING. `redo`: the stage has a fixture to play again.
+    Set the stages after it back to WAITING. `redo` says whether the stage has a fixture to play again.
     """
     begun = last_begun(journal, seed)
     later = [position.state for position in begun.following]

@@ -45,7 +45,8 @@ class Entered(NamedTuple):
 async def add_bot(
     tournament: Tournament, bots: Path, submission: Path, name: str | None, level: Level, *, force: bool = False
 ) -> Entered:
-    """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or exists already.
+    """Add a submission to the folder `bots`. Raise UserError if it does not build or start, or if its name
+    is taken.
 
     Without `force`, also raise UserError if a run has begun that cannot take the bot.
     """

@@ -92,7 +92,7 @@ class Forecast(NamedTuple):
 def remaining(
     tournament: Tournament, names: Sequence[str], seed: bytes | None, journal: Path, bots: Sequence[BuiltBot] = ()
 ) -> tuple[list[StageEstimate], Sequence[Fixture]]:
-    """Return the estimate of each stage, and the fixtures that may be played now. `seed` is None if not drawn yet."""
+    """Return the estimate of each stage, and the fixtures that may be played now. `seed` is None if it is not drawn yet."""
     blank = tournament.blank
     with contextlib.ExitStack() as stack:
         book = stack.enter_context(reading(journal, tournament.registry)) if journal_exists(journal) else None

@@ -22,7 +22,7 @@ MANY_TABLES = 8  # with `parallel_tables` of at least this, a decision takes PAR
 
 
 def fewest_tables(game: Game, bots: Iterable[BuiltBot], seats: int) -> int:
-    """Return the minimum number of tables in a fixture of `seats` of the bots, whichever they are.
+    """Return the minimum number of tables in a fixture of any `seats` of the bots: the slowest to start decide it.
 
     Ignore bots that start for each question.
     """

@@ -65,7 +65,7 @@ def run_lines(journal: Journal, tally: Tally) -> Iterator[str]:
 
 
 def tally_of(journal: Journal, wanted: Container[str]) -> Tally:
-    """Count the finished fixtures of the wanted stages."""
+    """Return a tally of the finished fixtures of the wanted stages that have begun."""
     tally, withdrawn, entered = Tally(), journal.state().withdrawn, journal.bots()
     for position in positions_of(journal):
         name = position.state.name

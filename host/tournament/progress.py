@@ -32,7 +32,7 @@ class Progress(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """Whether more fixtures than `known` may follow, as in a knockout, where each set decides which set is next."""
+        """Whether the kind of the stage decides places, as a knockout does. Then more fixtures than `known` may follow."""
         return kind_of(self.config).places is not None
 
     @property
@@ -45,7 +45,7 @@ class Progress(NamedTuple):
         return EarlyOrder(self.config, self.bots) if self.all_meet and len(self.bots) <= MODEL_BOTS else None
 
     def places(self, sums: StageSums) -> "LivePlaces":
-        """Return the bots that have played, in the order of the values that follow from their sums, like the standings.
+        """Return the bots that have played, best first, by the values of those rankings of the stage that follow from `sums`.
 
         The bots have no rank if sums do not decide it: in a kind of stage with its own places, such as a knockout, or
         in a ranking that does not follow from sums.
@@ -75,7 +75,7 @@ class LivePlaces(NamedTuple):
 
 
 def ranked_in_turn(stage: StageConfig, entered: Iterable[str], staying: Collection[str]) -> list[str]:
-    """Return the bots in `staying` that a stage ranks, in the order of entry, which is also the order of equal bots."""
+    """Return the bots in `staying` that a stage ranks, in the order of `entered`. Equal bots have this order, too."""
     ranked = {*staying} - {*references_of(stage)}
     return [bot for bot in entered if bot in ranked]
 
@@ -90,7 +90,7 @@ class Tally:
         self.stages: dict[str, StageSums] = {}  # in the order in which they began
 
     def add(self, progress: Progress) -> None:
-        """Count one finished fixture."""
+        """Store the progress of a stage. Count the fixture of its record, if it has a record with a result."""
         if self.latest is None or progress.stage != self.latest.stage:
             self.early = progress.early_order() if progress.earlier is None else None  # it needs all records
         self.latest = progress

@@ -41,7 +41,7 @@ class RunBudget:
                 self._costs[name] = self._costs[name].plus(cost)
 
     def used_up(self, playing: Iterable[Fixture]) -> str:
-        """Return a text about the first budget that is used up if the open fixtures use their maximum; "" if none."""
+        """Return a text about the first budget that is used up if all fixtures in `playing` use their maximum; "" if none is."""
         fixtures = list(playing)
         for model in self._models:
             tables = sum(fixture.tables * self._callers(fixture, model.name) for fixture in fixtures)

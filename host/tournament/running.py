@@ -176,7 +176,7 @@ async def play_tournament(
 
     Call `stop` with the reason if a budget for all fixtures is used up: it must cancel this call.
 
-    Return the number of fixtures without a result, and the reason. A caller that cancels this call loses only the
+    Return the outcome: the number of fixtures without a result, and the cause. A caller that cancels this call loses only the
     unfinished fixtures. Raise UserError for any problem, before any table is played.
     """
     tournament, folder, submissions = loaded

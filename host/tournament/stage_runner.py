@@ -123,7 +123,7 @@ class Backend(NamedTuple):
 
 
 BackendFactory = Callable[[str, Callable[[str], None]], AbstractAsyncContextManager[Backend]]
-"""Opens the backend at a scheduler's address; this machine if the address is empty. The function reports lost work."""
+"""Opens the backend at a scheduler's address; this machine if it is empty. The second argument reports lost work."""
 
 Watch = Callable[[Progress], None]
 
