@@ -60,8 +60,8 @@ def env(
 
     `obs` is the form of an observation. "dict": a dictionary with the fields of the view. "array": a float32 array of
     shape (n,) with the numbers of the view, field by field, in its own units (chips, points; False and True are 0 and
-    1). Or a function that returns n numbers for a view: the array has these. The legal moves are the key "action_mask"
-    of a dictionary; with an array they are in `infos["action_mask"]`.
+    1). A function that returns n numbers for a view: an array of shape (n,) with these numbers. The legal moves are the
+    key "action_mask" of a dictionary; with an array they are in `infos["action_mask"]`.
 
     Raise Error where `croupier play` prints an error, if a package is missing, if the game has partners or runs as a
     program of its own, and for "array" if a field of the view is not a number or a tuple of the same number of numbers

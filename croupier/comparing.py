@@ -90,7 +90,7 @@ def compare(
     plays `tables` (2 000) tables against each opponent. The bot with the higher share of tables won, or the higher mean
     score, is the stronger one.
 
-    `sure` (above 0.5, below 1) is the certainty from which on the result is decided. The other arguments are those of
+    `sure` (above 0.5, below 1) is the certainty at which the result is decided. The other arguments are those of
     `croupier.play`; here each deal is played from every seat unless `mirror` is False. If no bot names a game and
     `folder` has no tournament, `game` must be given.
 
@@ -187,7 +187,7 @@ class _Bar(Bar):
         """Do nothing."""
 
     def report(self, results: Results, verdict: Verdict) -> None:
-        """Print the lead so far, unless a line was printed a moment ago."""
+        """Print the lead so far, unless a line was printed in the last PRINTED_EVERY_S seconds."""
         self.line(f"{thousands(results.tables)} tables  {lead_text(self._game, results)}")
 
 

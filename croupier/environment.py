@@ -58,7 +58,7 @@ Functions = Sequence[tuple[BuiltBot, Player]]
 
 
 class _Bots:
-    """The processes of the opponents, from one seed to the next, and their names and faults."""
+    """The processes of the opponents until the next seed or the end, with their names and faults."""
 
     def __init__(self, pool: BotPool, bots: Sequence[BuiltBot], stack: contextlib.AsyncExitStack) -> None:
         self._pool, self._stack = pool, stack
@@ -80,7 +80,7 @@ class _Bots:
         return tuple(found)
 
     async def seat(self, players: Iterable[str]) -> None:
-        """Start those of the named processes that have not been started."""
+        """Start the processes in `players` that have not been started yet."""
         for player in players:
             if player != PLAYER and player not in self.seats:
                 block = self._pool.seat(bot_of(player), process_number(player), NAME, self._failures)
@@ -97,7 +97,7 @@ class _Bots:
 
 
 class _Tables:
-    """The tables of an environment. croupier plays them in its own thread, from the first reset on.
+    """The tables of an environment. croupier plays them in its own thread. The first reset begins them.
 
     Its methods raise the exceptions of `Session.run`.
     """
@@ -234,14 +234,14 @@ class _Tables:
         self._stepped = None
 
     def release(self) -> None:
-        """Let the bots end, without waiting for it. Python calls this when the environment no longer exists."""
+        """Make the bots end, but do not wait for their end. Python calls this when the environment no longer exists."""
         self._session.soon(self._end.set)
 
 
 class _Interface:
     """Observations and actions of a game: their spaces, and the conversion of views and moves.
 
-    `__init__` raises UserError (exit code 2) if no observations are called `obs`, or if views cannot be arrays.
+    `__init__` raises UserError (exit code 2) if `obs` is an unknown word, or if it is "array" and views cannot be arrays.
     """
 
     def __init__(self, game: Game, rules: Any, obs: str | Features) -> None:
@@ -294,7 +294,7 @@ class _Interface:
         return found[0] if self._features else {name: column[0] for name, column in found.items()}
 
     def mask(self, views: Sequence[View]) -> dict[str, Any]:
-        """Return the masks of legal moves of views as "action_mask", if observations are arrays; otherwise nothing."""
+        """Return {"action_mask": masks by view} if observations are arrays and the game lists its moves; otherwise {}."""
         return {"action_mask": self._mask(views)} if self._features and self._moves else {}
 
     def _mask(self, views: Sequence[View]) -> NDArray[Any]:
@@ -305,7 +305,7 @@ class _Interface:
         """Return the observations of views: one float32 array of shape (views, n), or a dictionary of columns.
 
         A column of numbers is an int64 array of shape (views, 1), a column of texts is a tuple, and "action_mask" is an
-        int8 array of shape (views, moves). Raise ValueError if the numbers that a function returns are not always as many.
+        int8 array of shape (views, moves). Raise ValueError if a function returns a different number of numbers for a view.
         """
         if self._features:
             rows = [self._features(view) for view in views]
@@ -329,7 +329,7 @@ def _flat(field: Any) -> list[Any]:
 def _numbers_of(game: Game) -> Features:
     """Return the function that returns all numbers of a view.
 
-    Raise UserError (exit code 2) if a field does not have the same number of numbers in all examples of the game.
+    Raise UserError (exit code 2) if a field does not consist of the same number of numbers in all examples of the game.
     """
     columns = {name: list(map(_flat, values)) for name, *values in zip(game.view._fields, *game.examples, strict=True)}
     unfit = [
@@ -516,7 +516,7 @@ class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin new tables; with a seed, from the first one on, with new processes of the bots.
+        """Begin new tables; with a seed, begin again at its first table, with new processes of the bots.
 
         Return the observations and `infos`. All tables have one seed: of several seeds the first counts. `options` have
         no effect. Raise croupier.Error if a bot cannot be built, and RuntimeError if a function at a table calls this.

@@ -118,7 +118,7 @@ async def _all_awaited(work: Sequence[Awaitable[object]]) -> list[object]:
 
 
 def _read(value: object, game: Game) -> Returned:
-    """Return the answer in the result of a function, which may be an exception that it raised: then it is a fault.
+    """Return the answer in the result of a function. If the result is an exception that it raised, the answer is a fault.
 
     Raise SystemExit or KeyboardInterrupt if the result is one of these.
     """

@@ -69,7 +69,7 @@ class Tournament:
         """Play the rest of the tournament, and return the standings of the last stage with results.
 
         `stage` is the name of the last stage to play. `stop_after` is the time after which the run stops, in seconds.
-        `workers` is the number of worker processes, by default that of croupier.toml. `unsafe` plays without a sandbox.
+        `workers` is the number of worker processes, by default the one in croupier.toml. `unsafe` plays without a sandbox.
         `progress` prints the progress to standard error.
 
         Raise Error where `croupier run` prints an error. Raise KeyboardInterrupt at ^C. Then, and if the process ends,

@@ -69,7 +69,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Return the size in bytes of a file, or of all files in a folder. Files that vanish meanwhile do not count."""
+    """Return the size in bytes of a file, or of all files in a folder. Files that vanish during the call do not count."""
     total = 0
     for place, _, names in os.walk(path):
         for name in names:

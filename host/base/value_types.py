@@ -39,7 +39,10 @@ class ValueType(NamedTuple):
 
 
 class TaggedBy(NamedTuple):
-    """The type of a table whose keys depend on one of them, the tag. `find` returns the dataclass of a tag, or None."""
+    """The type of a table in which the value of `key`, the tag, decides the other keys.
+
+    `find` returns the dataclass of a tag; None for an unknown tag.
+    """
 
     key: str
     find: Callable[[Any], type | None]

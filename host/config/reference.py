@@ -133,7 +133,7 @@ def value_schema(annotated: Any) -> dict[str, Any]:
 
 
 def spelled(annotated: Any, value: Any) -> Any:
-    """Return a default value in the form of a file; None if a file can only leave out the key."""
+    """Return a default value in the form of a file; None if a file cannot state this value."""
     schema = value_schema(annotated)
     if "default" in schema:
         return schema["default"]

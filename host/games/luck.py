@@ -20,7 +20,7 @@ _four_bytes, _four_words = struct.Struct(">I").pack, struct.Struct(">4Q").unpack
 class Shuffler(Protocol):
     """Shuffles decks and draws numbers: `Luck` in play, `Stacked` in a test or a replay of another engine's recording.
 
-    `below` and `pick` have random streams of their own, and each call takes one number of its stream. So a game that
+    `below` and `pick` have separate random streams, and each call takes one number of its stream. So a game that
     draws one more number does not change its shuffles, and the n-th call of a method uses the same random number,
     whatever other methods have drawn.
     """
@@ -138,7 +138,7 @@ def _drawn(deck: list[T], key: bytes, label: str) -> Iterator[T]:
 class Luck:
     """The randomness of one table: the same root and path give the same cards in every language (docs/checking.md).
 
-    Each shuffle has a stream of its own, named after its number; `below` and `pick` have one each.
+    Each shuffle has a separate stream, which is named after its number. `below` and `pick` have one stream each.
     """
 
     def __init__(self, root: bytes, path: str) -> None:

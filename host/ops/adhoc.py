@@ -41,7 +41,11 @@ MAX_JOURNALS = 20  # of games outside a tournament; older ones are deleted
 
 
 class Conditions(NamedTuple):
-    """Options of a game outside a tournament. None: the setting of the folder's tournament, otherwise of the game."""
+    """Options of a game outside a tournament.
+
+    None means the setting of the folder's tournament, or of the game if there is no tournament, unless a comment says
+    otherwise.
+    """
 
     game: str | None = None
     preset: str | None = None
@@ -90,9 +94,10 @@ def plan_tables(
     chosen: Conditions,
     functions: Mapping[int, BuiltBot] = MappingProxyType({}),
 ) -> PlannedTables:
-    """Return a plan: the bots, and the functions of this process, play `tables` tables together, or each pair does.
+    """Return the plan of `tables` tables of all bots, or of `tables` tables of each pair if a game for two has more bots.
 
-    Pairs play if a game for two has more bots. Raise UserError (exit code 2) if the game cannot seat the bots.
+    `functions` are the bots that are functions of this process, by their index among all bots. Raise UserError (exit
+    code 2) if the game cannot seat the bots.
     """
     pairs = _pairs(found.game, len(found.submissions) + len(functions))
     one_table = Adhoc(tables=tables)

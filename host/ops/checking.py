@@ -32,7 +32,7 @@ from host.submissions.intake import Intake
 
 
 class CheckOptions(NamedTuple):
-    """The options of `check`. `loaded`: also check all accepted bots at the same time, under load."""
+    """The options of `check`. `loaded` says whether all accepted bots are also checked at the same time, under load."""
 
     loaded: bool = False
     limits: str | None = None

@@ -23,7 +23,7 @@ def journals_of(folder: Path, chosen: Path | None) -> list[Path]:
 
 
 def journal_of(folder: Path, chosen: Path | None) -> Path:
-    """Return the chosen journal, otherwise the tournament's, otherwise that of the last `croupier play`.
+    """Return the chosen journal, otherwise the tournament's, otherwise the journal of the last `croupier play`.
 
     All commands that read a journal use this rule. The tournament's journal may not exist yet. Raise UserError if there
     is neither a tournament nor a journal, or if the chosen journal does not exist.

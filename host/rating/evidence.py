@@ -211,7 +211,7 @@ class Evidence:
         return max(0.0, self.unit.variance * squared + self.unit.covariance * (math.fsum(weights) ** 2 - squared))
 
     def weights(self) -> dict[tuple[str, ...], float]:
-        """Return, by pair of bots, how many of their tables tell as much as one independent table that is won or lost.
+        """Return how many tables of a pair give as much information as one independent won or lost table, by pair of bots.
 
         It is the variance of the points (win 1, draw 1/2), relative to the variance at such tables. IMAGINARY tables
         that are won or lost are added to the tables of the stage, and IMAGINARY average tables of the stage to the
@@ -304,5 +304,8 @@ def _all_products(meeting: Meeting) -> float:
 
 
 def _f_test(ratio: float, above: float, below: float) -> float:
-    """Return the probability that two equal variances, estimated with these degrees of freedom, have a smaller ratio."""
+    """Return the probability that the estimates of two equal variances have a ratio below `ratio`.
+
+    `above` and `below` are the degrees of freedom of the numerator and of the denominator.
+    """
     return beta(above / 2, below / 2, above * ratio / (above * ratio + below))

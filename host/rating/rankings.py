@@ -411,7 +411,7 @@ def ranking_of(word: str) -> Ranking:
 def words_of(rank_by: Sequence[str], *, won: bool) -> tuple[str, ...]:
     """Return the names of the rankings of a stage, in order: those in its config, then those that break ties.
 
-    A stage that names none is ranked by its win rate if any tables have been `won`, otherwise by its scores. If none of
+    A stage that names no ranking is ranked by its win rate if any tables have been `won`, otherwise by its scores. If none of
     the rankings counts points, "score" is the last one.
     """
     words = tuple(rank_by) or ("win_rate" if won else "score",)

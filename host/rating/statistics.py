@@ -273,11 +273,11 @@ def _likelihood(seen: Sequence[tuple[float, float]], mean: float) -> float:
 
 
 def needed(sure: float, played: int) -> int | None:
-    """Return the total number of units after which an order would be certain. It has probability `sure` after `played`.
+    """Return the total number of units after which an order would be certain. `played` units have been played so far.
 
-    The number is rounded up to two significant digits. The lead is assumed to stay the same, so its z-score grows with
-    the square root of the units. Return None if more than a hundred times as many units would be needed: the two bots
-    are almost equal, or too few units have been played.
+    `sure` is the probability (0 to 1) of the order so far. The number is rounded up to two significant digits. The lead
+    is assumed to stay the same, so its z-score grows with the square root of the units. Return None if more than a
+    hundred times as many units would be needed: the two bots are almost equal, or too few units have been played.
     """
     z = NORMAL.inv_cdf(max(sure, 0.5))
     times = (NORMAL.inv_cdf(MIN_CERTAINTY) / z) ** 2 if z > 0 else math.inf

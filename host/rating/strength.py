@@ -105,8 +105,8 @@ def _rated(
 class Strength(NamedTuple):
     """The strength of a bot, without its margin of error; greater is better.
 
-    `bound` is compared first: 1 if no bot has finished ahead of this one or level with it, -1 if this one has finished ahead of
-    no bot and level with none, otherwise 0.
+    `bound` is compared first. It is 1 if no other bot has ever ended before this bot or equal to it, -1 if this bot has
+    never ended before another bot or equal to one, otherwise 0.
     """
 
     bound: int

@@ -159,7 +159,7 @@ def orders(results: Results) -> dict[TableOrder, float]:
 
 
 def evidence(results: Results) -> dict[TableOrder, float]:
-    """Return the numbers of `orders`, where a table counts as the number of independent tables that tell equally much.
+    """Return the numbers of `orders`, in independent tables: the information of a table decides how much it counts.
 
     Tables of two bots count as more if some are drawn or share their deals: their results vary less than those of
     tables that are won or lost. They count as fewer if they repeat others, or if bots remember events of a fixture.
@@ -209,7 +209,7 @@ def _worth(sampling: Sampling, result: Result) -> int:
 
 
 def deal_of(record: Record) -> Hashable:
-    """Return a key of the deal of a mirrored fixture. As many successive fixtures as there are bots share a deal."""
+    """Return a key of the deal of a mirrored fixture. Successive fixtures share a deal, in groups of the number of bots."""
     place = FixtureId.parse(record.path)
     return place.group, ((place.first_table or 1) - 1) // len(record.results)
 

@@ -38,7 +38,7 @@ def ranking_title(word: str, game: Game | None) -> str:
 
 
 def figure(row: Row, stage: Stage) -> str:
-    """Return as text the main figure of a bot: the value that ranks it with its unit, or that of `Ranking.lead`.
+    """Return as text the main figure of a bot, with its unit: the value that ranks it, or the value by `Ranking.lead`.
 
     In a bracket, return the result of the bot's last tie, for example "2 : 1 sets in the final": sets decide a bracket.
     """

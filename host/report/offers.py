@@ -29,8 +29,8 @@ UNRANKED = 10**6
 class Quota(NamedTuple):
     """Number of tables to offer: `wanted`, or up to `most` if more are needed to show every bot.
 
-    At most `replayed` fixtures are replayed to find their best table. Of the others, the table with the closest scores
-    is offered.
+    At most `replayed` fixtures are replayed to find their best table. Of every other fixture, the table with the
+    closest scores is offered.
     """
 
     wanted: int

@@ -145,7 +145,7 @@ class Page:
     """Page of a run, served live or in a file. A file contains its tables, compressed; a served page fetches them.
 
     A file may be rendered several times until it is small enough. So the object stores the pages of bots and pairs, and
-    those parts of them that show neither evidence nor replays: rendering them takes most of the time.
+    the parts of these pages that show neither evidence nor replays, because rendering them takes most of the time.
     """
 
     def __init__(

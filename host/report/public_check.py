@@ -92,7 +92,7 @@ def check_bots() -> None:
 
 
 def compare(other: pathlib.Path) -> None:
-    """Compare each fixture that counts with that of another folder: seats, scores and, if both have them, moves."""
+    """Compare each fixture that counts with the fixture in another folder: seats, scores and, if both have them, moves."""
     folders, nothing = [], (None, None)
     for folder in (FOLDER, other):
         lines, parts = (folder / "records.ndjson").open(), ("bots", "seats", "scores", "faults", "benched")

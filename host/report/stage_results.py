@@ -83,7 +83,10 @@ class Stage(NamedTuple):
 
     @property
     def moment(self) -> str:
-        """Return the stage and its progress as text: "swiss, after round 7", "cup, in round 3", "pairs, 12 of 45 fixtures"."""
+        """Return the stage and its progress as text: "swiss, after round 7", "cup, in round 3", "league, 12 of 45 fixtures".
+
+        `league` is the usual name of a round robin. Other kinds can have no number of all fixtures (see `open`).
+        """
         rounds = self.picture.rounds if isinstance(self.picture, Rounds) else ()
         numbers = [part.round for part in self.bracket] + [part.round for part in self.groups]
         numbers += [part.number for part in rounds]

@@ -250,8 +250,8 @@ def model_columns(rows: Sequence[Row]) -> list[Column]:
 def model_cells(estimates: Sequence[Estimate]) -> list[str]:
     """Return estimates as text, each with the distance to the upper end of its interval: "12.3 ±0.4".
 
-    The lower end may be closer, because it is at least 0. All have as many decimals as the largest one needs to show
-    three digits.
+    The lower end may be closer, because it is at least 0. All have the number of decimals with which the largest
+    estimate shows at least three digits.
     """
     most = max((estimate.value or 0.0 for estimate in estimates), default=0.0)
     decimals = max(0, 2 - math.floor(math.log10(most))) if most else 0

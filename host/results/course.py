@@ -159,7 +159,7 @@ class Position:
     # What is played, and what follows from it.
 
     def agenda(self, blank: Fixture, records: Records | None = None) -> Agenda:
-        """Return the agenda of the stage: the fixtures left to play after `records`, by default those of the stage."""
+        """Return an agenda of the fixtures left to play after `records`, by default the present records of the stage."""
         return self.kind.agenda(self.config, blank, self.field, self.records if records is None else records)
 
     @cached_property

@@ -34,7 +34,7 @@ def last(places: Sequence[str], out: Container[str]) -> list[str]:
 
 
 def qualified(left: Sequence[str], places: Sequence[str], out: Container[str]) -> list[str]:
-    """Return the bots of the next stage. The best other bots replace those in `out` (disqualified or withdrawn).
+    """Return the bots of the next stage. The best other bots replace the bots in `out` (disqualified or withdrawn).
 
     `left` are the bots that would play the next stage, `places` all bots of this stage; both best first.
     """

@@ -145,7 +145,7 @@ class PairResult(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Two neighbours in the standings whose order is not certain, and how much play would make it certain.
+    """Two neighbours in the standings whose order is not certain, and the number of units that would make it certain.
 
     `needed` and `played` count units. `needed` is None if it is more than a hundred times `played`. `unit` is the key
     of croupier.toml that decides the number of units: tourneys, tables_per_pair, repeat, tables.
@@ -305,7 +305,7 @@ def _places_decided(state: StageState, records: Sequence[Record], rows: list[Row
 def ranked_when_out(rows: Sequence[Row], first: int, earlier: Sequence[Row]) -> list[Row]:
     """Return the rows of the bots that did not reach this stage, with new ranks and notes.
 
-    The ranks start at `first`. Their order is that of `earlier`, the rows of the previous stage.
+    The ranks start at `first`. The bots have the order of `earlier`, the rows of the previous stage.
     """
     before = {row.bot: row for row in earlier}
     nowhere = max((row.rank for row in earlier), default=0) + 1
@@ -421,9 +421,9 @@ def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], fl
 
 
 def advice_for(stage: StageConfig, playing: Sequence[Row], records: Sequence[Record], sure: Sure) -> list[Advice]:
-    """Return advice for every two neighbours whose order is not certain: how much play would make it certain.
+    """Return advice for every two neighbours in the standings whose order is not certain. `playing` are the rows, in order.
 
-    Leave out two bots if most of their tables repeat others: more tables would not help.
+    Leave out two bots if most of their tables repeat others, because more tables would not help.
     """
     unit, found = kind_of(stage).sampling.key, list[Advice]()
     for one, other in pairwise(playing):

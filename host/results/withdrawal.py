@@ -10,10 +10,10 @@ NOTE = "withdrawn"
 
 
 def left_out(stage: StageConfig, out: Iterable[str]) -> frozenset[str]:
-    """Return the withdrawn bots whose tables do not count: all bots in `out`, or none.
+    """Return the withdrawn bots whose tables do not count: all bots in `out`, or an empty set.
 
-    It is none if other fixtures of the stage depend on the tables of a withdrawn bot, for example because they decided
-    which bots met later.
+    The set is empty for a kind of stage in which other fixtures depend on the tables of a withdrawn bot, for example
+    because these tables decided which bots met later.
     """
     return frozenset(out) if kind_of(stage).changes.leavable else frozenset()
 

@@ -68,7 +68,7 @@ def single(ranked: Sequence[str], *, every_place: bool) -> BracketPlan:
 
 
 def _for_places(group: Bots, number: int, first: int) -> BracketPlan:
-    """Yield the ties of a group that plays for the places from `first` on, then those of its winners and its losers."""
+    """Yield the ties of a group that plays for the places that begin with `first`, then the brackets of its two halves."""
     half, last = len(group) // 2, first + _real(group) - 1
     if not half or not any(group):
         yield Placed(group, first)

@@ -257,7 +257,7 @@ def schedule(stage: Groups, blank: Fixture, field: Field, records: Records) -> S
 
 
 def places(stage: Groups, field: Field, records: Records) -> list[str]:
-    """Return all bots, best first: those not yet eliminated, then those eliminated in the last round, and so on."""
+    """Return all bots, best first: bots not yet eliminated, then bots eliminated in the last round, and so on."""
     order = list(field.bots)
     for played in rounds(contest_of(stage, field, records)):
         if played.order:

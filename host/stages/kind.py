@@ -474,8 +474,8 @@ class BlockPlans(NamedTuple):
 def block_plans(blank: Fixture, tables: int, block: int, field: Field, seats: int = 2) -> BlockPlans:
     """Return tables 1 to `tables` of each meeting of `seats` bots, divided into blocks of at most `block` tables.
 
-    All meetings have the same blocks, except those with fixtures in `field.kept`, played before the stage was changed.
-    These fixtures stay as they are, and new ones fill the gaps.
+    All meetings have the same blocks, except meetings with fixtures in `field.kept`, which were played before the stage
+    was changed. These fixtures stay as they are, and new fixtures fill the gaps.
     """
     played = dict[str, list[tuple[int, int]]]()
     for path, number in field.kept.items():

@@ -55,8 +55,8 @@ class Design(NamedTuple):
     def meetings(self) -> int:
         """Return the number of sets of bots that play.
 
-        Each base block makes as many successive sets as there are bots, in which all bots play equally often. With
-        `half`, the last base block makes half as many.
+        Each base block makes `bots` successive sets, in which all bots play equally often. With `half`, the last base
+        block makes only half of this number.
         """
         return self.bots * len(self.blocks) - (self.bots // 2 if self.half else 0)
 

@@ -41,9 +41,10 @@ class SequentialTest(NamedTuple):
 class Comparison(NamedTuple):
     """The results of two sides after some tables. All tables that share a deal count as one result.
 
-    `lead` is the sum of the first side's lead at each table. `squares` and `cubes` are sums over deals: the second and
-    third power of its mean lead in the deal. `leads` and `aheads` are sums over fixtures: the square of its lead in the
-    fixture, or of the tables won minus lost there, divided by the number of deals in the fixture.
+    `lead` is the sum of the first side's lead at each table. `squares` and `cubes` are sums over deals of the second and
+    the third power of the first side's mean lead in the deal. `leads` and `aheads` are sums over fixtures of the square
+    of the first side's lead in the fixture (`leads`), or of its tables won minus lost there (`aheads`), each divided by
+    the number of deals in the fixture.
     """
 
     tables: int = 0

@@ -65,7 +65,7 @@ def open_run(
     """Write the state and the bots of a run; if it has begun, first check that only additions have changed it.
 
     Return the bytes from which all cards follow (`RunState.root`). `reason` is recorded with additions. Raise UserError
-    if anything else has changed, or if the seed is not that of the run or of the commitment.
+    if anything else has changed, or if the seed is not the seed of the run, or not the committed seed.
     """
     added = check_unchanged(journal, tournament, bots, level)
     if tournament.seed == "random" and not journal.begun:

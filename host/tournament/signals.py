@@ -13,7 +13,7 @@ from host.base.errors import UserError, cause_of
 
 
 class Stop:
-    """The cancel scope that stops a run in good order, and the reason for it."""
+    """The cancel scope that stops a run in good order, and the reason for the stop."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()
