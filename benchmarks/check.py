@@ -29,7 +29,7 @@ from host.submissions.conformance import MAX_QUESTIONS
 from host.submissions.discovery import load_submission
 from host.submissions.languages import LANGUAGES, environment, tool
 from host.submissions.scaffold import STARTER_PROTOCOLS, starter_files
-from protocols import PROTOCOLS
+from protocols import PROTOCOLS, argv
 
 ROOT = Path(__file__).parents[1]
 
@@ -70,10 +70,10 @@ def rows(language: str, protocol: str, game: str, rounds: int, place: Path) -> S
     def starts() -> int:
         if protocol == "argv":
             for view in views:
-                command = [*bot.argv, *(word.decode() for word in PROTOCOLS["argv"].ask(view))]
+                command = [*bot.argv, *(word.decode() for word in argv.ask(view))]
                 subprocess.run(command, cwd=bare, env=env, check=True, stdout=subprocess.DEVNULL)
         else:
-            lines = b"".join(PROTOCOLS["lines"].ask(view)[0] for view in views)
+            lines = b"".join(PROTOCOLS["lines"].encode(view) for view in views)
             subprocess.run(bot.argv, cwd=bare, env=env, input=lines, check=True, stdout=subprocess.DEVNULL)
         return 1
 

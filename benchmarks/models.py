@@ -30,8 +30,8 @@ from statistics import median
 import psutil
 import trio
 
-from host.bots.calling_clock import ModelBudget
-from host.relay.relay import Budget, open_relay
+from host.relay.budget import ModelBudget
+from host.relay.relay import open_relay
 from host.sandbox.limits import ModelAccess
 
 ASKER = Path(__file__).parents[1] / "sample_bots" / "models" / "asker"
@@ -125,7 +125,7 @@ class AlwaysAsked:
 
     def __init__(self) -> None:
         self._budget = ModelBudget()
-        self.model_budget: Budget = self._budget
+        self.model_budget: ModelBudget = self._budget
         self.exchanges = None  # nothing is recorded
 
     @contextlib.contextmanager

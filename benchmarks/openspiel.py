@@ -50,7 +50,7 @@ def played(game: Game, nth: int, size: Callable[[View], int] = lambda view: 0) -
 
 def line_bytes(view: View) -> int:
     """Return the bytes of a question on one line."""
-    return len(PROTOCOLS["lines"].ask(view)[0])
+    return len(PROTOCOLS["lines"].encode(view))
 
 
 def loop(game: Game, nth: int, *, texts: bool) -> None:

@@ -39,12 +39,6 @@ HOST_CPU_S = 5.0
 """Processor time that croupier itself may use to read and build one rogue. An honest bot takes less than a tenth of it."""
 
 BROKEN_OUT = Move("B", 666)
-HONEST = {"cardshark": "lim17", "holdem": "always_bet"}
-"""The honest bots at the tables of rogues, by game."""
-
-SHORT_RULES: Mapping[str, Mapping[str, Any]] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}
-"""The rules of short tables, by game."""
-
 NO_BUDGET = ModelAccess(
     name="small",
     address="http://127.0.0.1:1",
@@ -156,7 +150,7 @@ async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[RogueOutcome]:
 
 async def _honest(game: str, level: Level) -> list[BuiltBot]:
     """Return at least one honest bot, and as many as a table of the game needs besides a rogue."""
-    submission = load_submission(sample_bots.sample(HONEST[game], game)).with_keys(game=game)
+    submission = load_submission(sample_bots.sample(sample_bots.HONEST[game], game)).with_keys(game=game)
     bot = (await build(submission, level))._replace(limits=AMPLE)
     return [bot.with_keys(name=f"honest{number}") for number in range(1, max(GAMES[game].seats[0], 2))]
 
@@ -191,7 +185,7 @@ async def _one(rogue: Rogue, honest: Sequence[BuiltBot], level: Level) -> RogueO
 
 async def _played(rogue: Rogue, bots: Sequence[BuiltBot], level: Level) -> Record:
     game = GAMES[rogue.game]
-    rules = game.default_rules._replace(**SHORT_RULES[rogue.game])
+    rules = game.default_rules._replace(**sample_bots.SHORT_RULES[rogue.game])
     setup = WorkerSetup(game=game, rules=rules, bots=tuple(bots), seed=b"an attack", level=level)
     async with running_monitor() as watcher, contextlib.AsyncExitStack() as stack:
         pool = BotPool(setup, stack, watcher)

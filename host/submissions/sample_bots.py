@@ -10,6 +10,12 @@ from host.games import GAMES
 ATTACKED_GAME = "cardshark"
 """The game of rogue bots that name no game, and of the honest bot at their table in `croupier doctor --attack`."""
 
+HONEST = {"cardshark": "lim17", "holdem": "always_bet"}
+"""The honest bots at the tables of rogues, by game."""
+
+SHORT_RULES: dict[str, dict[str, int]] = {"cardshark": {"hands": 1}, "holdem": {"rounds": 2}}
+"""The rules of short tables, by game."""
+
 
 def folder() -> Path:
     """Return the folder of the sample bots."""

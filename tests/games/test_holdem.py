@@ -265,11 +265,11 @@ def test_a_game_of_poker_goes_by_the_kickers() -> None:
 
 @pytest.mark.parametrize("view", GAME.examples)
 def test_a_view_is_its_line(view: View) -> None:
-    assert view_of(lines.PROTOCOL.ask(view)[0].decode().strip()) == view
+    assert view_of(lines.PROTOCOL.encode(view).decode().strip()) == view
 
 
 def test_json_has_the_names_of_2018() -> None:
-    asked = jsonlines.PROTOCOL.ask(GAME.examples[0])[0]
+    asked = jsonlines.PROTOCOL.encode(GAME.examples[0])
     assert b'"bet_players"' in asked and b'"bet_amt"' in asked and b'"total_bet_amt"' in asked
 
 

@@ -47,7 +47,7 @@ def wins(table: Table) -> tuple[int, int]:
 
 def test_the_view_is_the_wire() -> None:
     table = after((), [8], side_decks=((1, 2, 4, 5), (1, 2, 3, 5)))
-    assert lines.ask(view(table)) == [b"0 0 1 8 - 1,2,4,5 4 - 0\n"]
+    assert lines.PROTOCOL.encode(view(table)) == b"0 0 1 8 - 1,2,4,5 4 - 0\n"
 
 
 def test_argv_says_the_same_fields() -> None:

@@ -44,7 +44,7 @@ def played(game: Game, nth: int, choose: Callable[[Any, random.Random], Answer],
     """Return a table whose questions are answered by a function."""
     table, chance = Table(game, rules or rules_of(game), Luck(b"seed", f"test/{nth}")), random.Random(nth)
     while table.request is not None:
-        assert len(PROTOCOLS["lines"].ask(table.request.view)[0]) < 8192
+        assert len(PROTOCOLS["lines"].encode(table.request.view)) < 8192
         table.answer(choose(table.request.view, chance))
     return table
 

@@ -8,17 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 from command import answers_in, croupier, croupier_process
 from failing_games import LEAGUE, bot, set_mode, tournament
 from helpers import long
-
-from host.bots.monitor import running_monitor
-from host.play.sources.own_rules import source_of
-from host.play.sources.source import NewTable, SourceFailed, SourcePlace
-from host.play.table_plans import TableSetup
-from host.rules.catalogue import load_game
-from host.sandbox.levels import UNPROTECTED
 
 AT_ONCE = pytest.mark.parametrize("parallel", [long(1), 8])
 """Tables at once."""
@@ -361,26 +353,6 @@ GAME = Game(
     view=View, edges={"first": View(0, "x")}, decisions=2, opening=Opening("turn", 1, "TELL", "WAIT"), card="TELL or WAIT.",
 )
 """
-
-
-FLOATS = LONG.replace("class View(", "class Point(NamedTuple):\n    x: float\n\n\nclass View(").replace(
-    "story: str", "points: tuple[Point, ...]"
-)
-
-
-def test_a_game_whose_views_may_have_floats_asks_no_bot(tmp_path: Path) -> None:
-    """As text, 1.0 would be "1" if an equal value had been written before, and an error otherwise."""
-    (tmp_path / "floats.py").write_text(FLOATS.replace('"short"', "(Point(1.0),)"))
-    open_source = source_of(load_game("floats:GAME", tmp_path))
-    assert open_source is not None
-
-    async def ask() -> None:
-        async with running_monitor() as monitor, open_source(SourcePlace(UNPROTECTED, (), monitor)) as source:
-            setup = TableSetup(("a", "b"), load_game("floats:GAME", tmp_path).presets["story"], "t/1")
-            with pytest.raises(SourceFailed, match="the field points of View may have floats"):
-                await source.advance((NewTable(1, setup, b"root"),), {}, ())
-
-    trio.run(ask)
 
 
 @pytest.mark.long

@@ -1067,9 +1067,9 @@ def test_names_and_owners_are_no_way_around_landlock(tmp_path: Path) -> None:
 
 def test_who_is_not_root_sees_that_a_build_hides_a_folder_and_removes_it_all_the_same() -> None:
     said = elsewhere("""
-import os, tempfile, trio
+import os, tempfile
 from pathlib import Path
-from host.submissions.build import _remove
+from host.base.paths import remove_tree
 from host.submissions.file_tree import BUILDING, exceeds
 
 if os.geteuid() == 0:
@@ -1080,7 +1080,7 @@ inside = folder / "closed" / "inside"
 inside.mkdir(parents=True)
 (folder / "closed").chmod(0o300)
 hidden = exceeds(folder, BUILDING)
-trio.run(_remove, [folder])
+remove_tree(folder)
 print(seen, hidden, folder.exists())
 """)
     assert said.stdout == "False True False\n", said.stderr

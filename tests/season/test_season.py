@@ -60,6 +60,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestSeason]:
             lambda: sum(each["tables"] >= 10 for each in season.document("ladder")["rows"]) == 3,
             "tables of each version",
         )
+        season.until(lambda: season.document("mine/ada")["tables"], "the tables of an author")
     yield season
 
 

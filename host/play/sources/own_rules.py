@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections import namedtuple
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -116,13 +116,8 @@ _Value = int | str | bool | tuple[_Item, ...] | None
 """Type for a value of a view whose declared type contains no NamedTuple. It replaces the declared type."""
 
 
-def _types_in(hint: Any) -> Iterator[Any]:
-    """Yield a type and all types that its values are made of. A field of a NamedTuple without a type counts as Any."""
-    yield hint
-    fields = getattr(hint, "_fields", ())
-    hints = get_type_hints(hint) if fields else {}
-    for part in (*get_args(hint), *[hints.get(name, Any) for name in fields]):
-        yield from _types_in(part)
+def _holds_named_tuples(hint: Any) -> bool:
+    return hasattr(hint, "_fields") or any(map(_holds_named_tuples, get_args(hint)))
 
 
 class _ViewType(NamedTuple):
@@ -133,23 +128,14 @@ class _ViewType(NamedTuple):
 
     @classmethod
     def of(cls, said: ViewType) -> "_ViewType":
-        """Return the type that the process has named. If its module does not have it, create one without nested types.
-
-        Raise SourceFailed if values of the type may have floats: as text, a float cannot be told from an equal integer.
-        """
+        """Return the type that the process has named. If its module does not have it, create one without nested types."""
         view: Any = sys.modules.get(said.module)
         for name in said.name.split("."):
             view = getattr(view, name, None)
         view = view or namedtuple(said.name.rpartition(".")[2], said.fields)
         hints = get_type_hints(view)
-        types = []
-        for name in said.fields:
-            parts = set(_types_in(hints.get(name)))
-            has_named_tuples = any(hasattr(part, "_fields") for part in parts)
-            if has_named_tuples and not parts.isdisjoint((float, Any)):
-                raise SourceFailed(f"the field {name} of {said.name} may have floats, or values of any type")
-            types.append(hints[name] if has_named_tuples else _Value)
-        return cls(view, msgspec.msgpack.Decoder(tuple[tuple(types)]).decode)  # type: ignore[misc]
+        types = tuple([hint if _holds_named_tuples(hint) else _Value for hint in map(hints.get, said.fields)])
+        return cls(view, msgspec.msgpack.Decoder(tuple[types]).decode)  # type: ignore[valid-type]
 
 
 class PythonSource:
