@@ -62,7 +62,7 @@ def file_name(bot: str) -> str:
 def remove_tree(folder: Path) -> None:
     """Remove a folder and everything inside it, even folders without permissions, at any depth. Do not follow links.
 
-    Use the programs chmod and rm: an untrusted author can nest folders deeper than Python can recurse.
+    It uses the programs chmod and rm, because an untrusted author can nest folders deeper than Python can recurse.
     """
     subprocess.run(["/bin/chmod", "-Rf", "u+rwX", "--", folder], check=False)
     subprocess.run(["/bin/rm", "-rf", "--", folder], check=False)

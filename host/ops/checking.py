@@ -89,8 +89,8 @@ class CheckResult(NamedTuple):
 async def check_bots(folder: Path, candidates: Iterator[Candidate], chosen: CheckOptions, began: float) -> CheckResult:
     """Check bots one after the other, with the limits and rules of the folder's tournament, if there is one.
 
-    Then, with the option `loaded`, check all accepted bots under load. The seconds of a report count from the report
-    before; the seconds of the first report count from `began`.
+    Then, with the option `loaded`, check all accepted bots under load. The seconds of a report count from the end
+    of the previous report; the seconds of the first report count from `began`.
     """
     tournament = tournament_here(folder)
     level = level_in_force(tournament.level if tournament else DEFAULT_LEVEL, chosen.unsafe)

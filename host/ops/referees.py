@@ -39,7 +39,7 @@ async def check_referees(places: Sequence[str], level: Level, began: float) -> l
 
 
 async def replay_failed(place: str, level: Level, bundle: Path) -> ReplayReport:
-    """Play the table in a bundle again, at which a referee has failed. Return the report."""
+    """Play again the table in a bundle, at which a referee failed. Return the report."""
     return await replay_bundle(_folder_of(place), level, read_failed_table(bundle))
 
 

@@ -291,7 +291,7 @@ def sure_by_wins(won: float, drawn: float, lost: float) -> float:
 
 
 def _spread(meeting: Meeting) -> float:
-    """Return the variance of the points of two bots, relative to that of independent tables that are won or lost."""
+    """Return the variance of the points of two bots, divided by that variance at independent tables that are won or lost."""
     rate = (1 + meeting.total(POINTS) / meeting.size) / 2
     return meeting.deviations(POINTS) / 4 / (meeting.size * rate * (1 - rate)) if 0 < rate < 1 else 1.0
 

@@ -93,7 +93,8 @@ def bent(ratio: float, skewness: float) -> float:
 def ratio_units(totals: Sequence[float], sizes: Sequence[int]) -> list[float]:
     """Return one value per unit of unequal size; their mean is sum(totals) / sum(sizes).
 
-    The linear form of a ratio estimator (Cochran, "Sampling Techniques", 1977): a large size alone is not a good result.
+    They are the linear form of a ratio estimator (Cochran, "Sampling Techniques", 1977). A large size alone does not
+    make a value high.
     """
     ratio, size = math.fsum(totals) / sum(sizes), sum(sizes) / len(sizes)
     return [ratio + (total - ratio * of) / size for total, of in zip(totals, sizes, strict=True)]
@@ -122,12 +123,12 @@ def wilson_tables(rate: float, interval: tuple[float, float]) -> float:
 
 
 def sure_at_least(won: float, drawn: float, lost: float, share: float) -> float:
-    """Return how sure it is (0 to 1) that a bot wins more than a share of its tables with one opponent; a draw counts half.
+    """Return the certainty (0 to 1) that a bot wins more than a share of its tables against one opponent in the long run.
 
-    One minus the p-value of the exact binomial test: a bot that wins just this share in the long run reaches a certainty
-    of 95 % in at most one of 20 runs. For a share of one half draws are left out (the sign test), which is exact for any
-    number of draws. For any other share two draws count as a win and a loss, and an odd draw as a loss. Draws then only
-    make such errors rarer (tests/formats/test_gauntlet.py).
+    A draw counts half. The certainty is one minus the p-value of the exact binomial test: a bot that wins exactly this
+    share in the long run reaches a certainty of 95 % in at most one of 20 runs. For a share of one half draws are left
+    out (the sign test), which is exact for any number of draws. For any other share two draws count as a win and a loss,
+    and an odd draw as a loss. Draws then only make such errors rarer (tests/formats/test_gauntlet.py).
     """
     if share == 0.5:
         return 1 - binomial_tail(math.floor(won), math.ceil(won + lost), 0.5)
@@ -299,7 +300,7 @@ def percent(sure: float) -> str:
 
 
 def how_sure(sure: float) -> str:
-    """Return the probability of an order as text, and MIN_CERTAINTY if it is lower: "97.2 % sure, 98.5 % needed"."""
+    """Return the probability of an order as text. Add MIN_CERTAINTY if that is higher: "97.2 % sure, 98.5 % needed"."""
     return f"{percent(sure)} sure{_NEEDED if sure < MIN_CERTAINTY else ''}"
 
 

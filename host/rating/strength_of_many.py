@@ -37,7 +37,7 @@ class LargeField:
     def most_likely(self, near: Sequence[float] = ()) -> list[float] | None:
         """Return the maximum-likelihood strengths by Newton's method; None if it does not converge.
 
-        The iteration starts with the strengths `near`, if given. Good ones save steps.
+        The iteration starts with the strengths `near`, if they are given. Good estimates save steps.
         """
         logs = np.log(np.array(near)) if near else np.zeros(self._size)
         for _ in range(MAX_STEPS):

@@ -42,7 +42,7 @@ def check_chain(published: list[str]) -> list[Any]:
 
 
 def answers_in(folder: pathlib.Path) -> Iterator[Any]:
-    """Yield number, value and text of each line of answers.ndjson. The file may be missing, or larger than the memory."""
+    """Yield fixture number, JSON value and answers of each line of answers.ndjson, which may be missing, or very large."""
     file = folder / "answers.ndjson"
     for each in map(json.loads, file.open() if file.exists() else ()):
         yield each["number"], each, "\n".join(each["answers"]).encode()

@@ -72,7 +72,7 @@ class Graded(NamedTuple):
 def grades_of(
     stage: StageConfig, bots: Mapping[str, RecordedBot], field: Sequence[str], records: Sequence[Record]
 ) -> list[Graded]:
-    """Return the grades of the bots of a stage, sorted by bot. Empty if the stage gives no grades.
+    """Return the grades of the bots of a stage, sorted by bot; an empty list if the stage gives no grades.
 
     `field` are the bots of the stage. The grade of a bot depends only on the records of that bot.
     """
@@ -149,9 +149,9 @@ def _mark_by_scores(mark: Mark, bot: str, terms: GradeTerms, played: Sequence[Re
 
 
 def _meetings(played: Sequence[Record]) -> list[Meeting]:
-    """Return the sums over the tables of each set of bots.
+    """Return one meeting for each set of bots that played together.
 
-    At tables with more than two seats, other references play too.
+    There are several sets if tables have more than two seats, because then other references play too.
     """
     met = grouped((frozenset(record.results), record) for record in played)
     return [meeting_of(some, "score") for some in met.values()]

@@ -46,9 +46,9 @@ def per_table(records: Sequence[Record]) -> dict[str, dict[str, Estimate]]:
 
 
 def _mean(fixtures: Sequence[tuple[float, int]]) -> Estimate:
-    """Return the mean of a figure at a table. `fixtures` has its total and the number of tables in each fixture.
+    """Return the mean of a figure at a table. The statistical units are the fixtures.
 
-    The statistical units are the fixtures.
+    `fixtures` has (total of the figure, number of tables) for each fixture.
     """
     totals, tables = zip(*fixtures, strict=True)
     values = tuple(ratio_units(totals, tables))

@@ -112,7 +112,11 @@ class Row(NamedTuple):
 
 
 class PairResult(NamedTuple):
-    """Results of one bot against another. `sure` is the probability (0 to 1) that the first bot is the better one."""
+    """Results of one bot against another.
+
+    `rate` is the share of tables that the first bot won (0 to 1), and `low` to `high` its 95 % interval. `sure` is the
+    probability (0 to 1) that the first bot is the better one.
+    """
 
     tables: int
     won: int
@@ -403,8 +407,8 @@ def comparisons(names: Sequence[str], sure: Sure) -> list[str]:
 def neighbours(names: Sequence[str], sure: Sure) -> list[tuple[Sequence[str], float]]:
     """Return groups of neighbours, each with the probability that its first bot is ahead of its last bot.
 
-    `names` are all bots, best first. A group has two bots, or more if their order is not certain: then it is not even
-    certain that its first bot is ahead of its last bot.
+    `names` are all bots, best first. A group has two bots. It has more bots only if the order of no two of them is
+    certain, not even the order of its first and its last bot.
     """
     found, first = list[tuple[Sequence[str], float]](), 0
     while first < len(names) - 1:

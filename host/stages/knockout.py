@@ -139,7 +139,7 @@ class KnockoutContest:
         self._sets: dict[pairing.Pair, int] = {}  # that a pair has played in its ties so far
 
     def first_set(self, tie: pairing.Pair) -> int:
-        """Return the number of the first set of a tie, 1 if the two bots have not met before."""
+        """Return the number of the first set of a tie. It is 1 if the two bots have not met before."""
         return self._sets.get(_pair(tie), 0) + 1
 
     def sets_of(self, tie: pairing.Pair) -> list[str | None]:

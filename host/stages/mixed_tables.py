@@ -34,7 +34,7 @@ class MixedTables(StageConfig):
     rank_by: tuple[Ranked, ...] = ("score",)
 
     def as_begun(self, recorded: StageConfig) -> Self:
-        """Return the stage with `kind` as the journal spells it: the other spelling is not a change of the settings."""
+        """Return the stage with `kind` as the journal spells it, because the other spelling is not a change of the settings."""
         return replace(self, kind=recorded.kind) if isinstance(recorded, MixedTables) else self
 
 

@@ -129,7 +129,7 @@ def record_additions(journal: JournalWriter, added: Additions, reason: str, *, r
     """Append each addition to the journal as a change, and apply it: enter the bot, or raise the key of the stage.
 
     Mark the stages that get more fixtures as not finished.
-    `revealed`: whether the authors of late bots could know the seed.
+    `revealed` says whether the authors of late bots could know the seed.
     """
     stages = [stage.name for stage in journal.state().stages if journal.has_played(stage.name)]
     for bot in added.late:

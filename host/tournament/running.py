@@ -133,7 +133,7 @@ async def run_tournament(place: Path, watch: Observer, open_backend: BackendFact
 
 
 def _try_again(journal: JournalWriter, root: bytes, say: Callable[[str], None]) -> None:
-    """Let undecided fixtures be played again if no other fixture depends on them."""
+    """Let undecided fixtures be played again if no other fixture depends on them. Report their number to `say`."""
     if tried := try_again(journal, root):
         journal.set_status(RunStatus.RUNNING)
         say(f"trying {counted(len(tried), 'undecided fixture')} again")
