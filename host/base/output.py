@@ -12,9 +12,9 @@ from host.base.system_errors import file_problem
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[TextIO]:
-    """Open a file for writing; it appears only when it is complete. Raise UserError if it cannot be written.
+    """Yield a file opened for writing, which appears only when it is complete. Raise UserError if it cannot be written.
 
-    Write directly into a special file (a FIFO, /dev/null): a regular file in its place would break it for all programs.
+    Open a special file (a FIFO, /dev/null) directly, because a regular file in its place would break it for all programs.
     """
     special = path.exists() and not path.is_file()
     unfinished = path.with_name(f".{path.name}.making")

@@ -83,7 +83,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _output_is_full() -> bool:
-    """Return whether standard output goes to a full disk. Write a line break to it: only a write can show this."""
+    """Return whether standard output goes to a full disk. Write a line break to it, because only a write can show this."""
     try:
         os.write(1, b"\n")
     except OSError as failed:

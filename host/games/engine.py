@@ -30,9 +30,9 @@ is sent a tuple of their answers in the same order: no seat learns anything befo
 class Ended(NamedTuple):
     """Scores and moves. `play` may return them instead of the scores if the table had no chance after its opening.
 
-    Two tables of the same bots in the same seats with an equal opening and equal moves are the same game, played again:
-    they are evidence only once. If `play` returns only scores, such tables are equal if their answers are equal; so no
-    move may have two names.
+    Two tables of the same bots in the same seats with an equal opening and equal moves are the same game, played again,
+    so they count as evidence only once. If `play` returns only scores, the answers are compared instead of the moves.
+    Therefore no move may have two names.
     """
 
     scores: Scores
@@ -104,7 +104,7 @@ class Shuffles(NamedTuple):
 
 
 def never(_rules: Any) -> bool:
-    """Return False: only `mirror` lets tables share their deals."""
+    """Return False, because only `mirror` lets tables share their deals."""
     return False
 
 

@@ -63,7 +63,7 @@ def chosen(journal: Journal, selection: str | None, spoilers: bool) -> Iterator[
 
 
 def refuse_evidence(journal: Journal, fixture: str) -> None:
-    """Raise UserError if the stage of a fixture is running: then its evidence is secret, even if its tables are not."""
+    """Raise UserError if the stage of a fixture is running. Its evidence is secret then, even if its tables are not."""
     place = journal.place_of(fixture)
     if place is not None and place[0] not in visible(journal).stages:
         raise still_running(place[0])

@@ -60,7 +60,7 @@ STDERR_LINES_SHOWN = 8
 
 
 class EvidenceSample(NamedTuple):
-    """One decision with a fault or a slow answer. Its texts are empty while its stage runs: they would reveal cards."""
+    """One decision with a fault or a slow answer. Its texts would reveal cards, so they are empty while its stage runs."""
 
     bot: str
     table: str  # empty while the stage runs

@@ -198,7 +198,7 @@ class Position:
 
     @property
     def _out(self) -> set[str]:
-        """Return the disqualified and the withdrawn bots: they do not play the next stage, whatever their place."""
+        """Return the disqualified and the withdrawn bots, which do not play the next stage, whatever their place."""
         return {*self.disqualified, *self.field.withdrawn}
 
     def _qualified(self, places: Sequence[str]) -> list[str]:

@@ -104,9 +104,9 @@ def in_order(groups: Sequence[Sequence[GroupMember]], lot: Sequence[str]) -> lis
 def going_on(groups: int, entrants: int, advance: int, until: int) -> int:
     """Return the number of bots that advance from a round: fewer than entered it, but enough for the next round.
 
-    A single group is the last round; it leaves `until` bots. From each of several groups `advance` bots advance, or all
-    but one if a group is too small for this number. If fewer than `until` or FEWEST bots would advance, the larger of
-    these two numbers advances.
+    A single group is the last round; it leaves `until` bots. From each of several groups `advance` bots advance, or
+    fewer, so that the smallest group eliminates at least one bot. At least `until` bots and at least FEWEST advance in
+    total.
     """
     if groups == 1:
         return until

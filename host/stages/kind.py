@@ -180,7 +180,7 @@ class Field(NamedTuple):
     """The bots of a stage, and the other values that determine its fixtures.
 
     `bots` are best first if an earlier stage has ranked them. `seed` is the tournament's, for draws. With `stop_early`,
-    a pair ends as soon as its order is certain; this is tested after each of its blocks. A bot with more than
+    a pair ends if its order is certain after one of its blocks. A bot with more than
     `max_faults` faults is disqualified when the stage is over; 0: no bot is disqualified. The bots in `withdrawn` have
     left the stage: they keep their places in its draw, but are not paired any more. If bots joined late or tables were
     added, `kept` has the number of tables of every fixture played so far, by its path. These fixtures stay as they are.

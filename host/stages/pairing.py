@@ -76,7 +76,7 @@ def set_result(bots: Pair, played: Sequence[Record]) -> tuple[Won, tuple[int, in
 def set_winner(games: Won, scores: tuple[int, int]) -> int | None:
     """Return the index (0 or 1) of the bot that won a set: more games won, or with equal games the higher score.
 
-    Return None if both are equal: the set does not count (PZ-CUPTIE).
+    Return None if both are equal. Then the set does not count (PZ-CUPTIE).
     """
     one, two = (games[0], scores[0]), (games[1], scores[1])
     if one == two:

@@ -136,7 +136,7 @@ def base_blocks(bots: int, seats: int, count: int) -> tuple[Block, ...]:
 
 
 class _Search:
-    """Min-conflicts search: it replaces a place of a block by the place whose distances occur least often.
+    """Min-conflicts search. It replaces a place of a block by the place whose distances occur least often.
 
     A random number chooses among equally good places.
     """

@@ -174,7 +174,7 @@ async def play_tournament(
 ) -> RunOutcome:
     """Play all fixtures that are left in a loaded tournament, on an open backend. Call `begin` before the first table.
 
-    Call `stop` with the reason if a budget for all fixtures is used up: it must cancel this call.
+    Call `stop` with the reason if a budget for all fixtures is used up. `stop` must cancel this call.
 
     Return the outcome: the number of fixtures without a result, and the cause. A caller that cancels this call loses only the
     unfinished fixtures. Raise UserError for any problem, before any table is played.
