@@ -539,7 +539,7 @@ class TablesEnv(_Closing, VectorEnv[Any, Any, NDArray[Any]]):
         at the others; whether each table is over, a bool array; an array of False, because no table is cut off; and
         `infos`.
 
-        Raise ValueError if there are not as many actions as tables, croupier.Error if an action is not the number of a
+        Raise ValueError unless there is one action for each table, croupier.Error if an action is not the number of a
         move, and RuntimeError after `close`. Call `reset` first.
         """
         if isinstance(actions, str) or len(actions) != self.num_envs:

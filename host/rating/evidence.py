@@ -194,7 +194,7 @@ class Evidence:
     def _part(self, meeting: Meeting, weights: Mapping[int, float]) -> Lead:
         """Return the part of a lead that comes from one meeting. `weights` are by index of the bot in the meeting.
 
-        Its `skewness` is the third central moment; `lead` divides the sum of these moments by variance ** 1.5.
+        The `skewness` of the part is its third central moment. `lead` divides the sum of these moments by variance ** 1.5.
         """
         units = meeting.units
         total, common = meeting.total(weights), self._common(weights.values())

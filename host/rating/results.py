@@ -27,7 +27,7 @@ class Sampling(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The sums of a bot's results over its fixtures. Its value in a ranking by wins or scores follows from them.
+    """The sums of a bot's results over its fixtures. The value of the bot in a ranking by wins or scores follows from them.
 
     Equal sums give equal values, and so equal ranks, however the results are spread over fixtures and opponents.
     """

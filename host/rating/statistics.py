@@ -203,7 +203,7 @@ def sequential_points(points: Mapping[float, float], bounds: tuple[float, float]
     points. The tables of a deal depend on each other, so the deal is one result (Van den Bergh, "A practical
     introduction to the GSPRT", 2020: the pentanomial model).
 
-    Wald's sequential probability ratio test with alpha = beta = `error`. It uses the ratio of the two maximum
+    This is Wald's sequential probability ratio test with alpha = beta = `error`. It uses the ratio of the two maximum
     likelihoods of the results, given that their mean is the score that the Elo implies. If tables are only won and
     lost, this is Wald's own binomial test. A sequential test may be evaluated after every result.
     """

@@ -326,7 +326,7 @@ def inverse_root(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return the columns of inv(L), each from its diagonal down; L is the Cholesky factor of the matrix.
 
     The matrix is symmetric and positive definite. Its inverse, inv(L)' inv(L), is not computed, because the callers need
-    few of its elements, and it would take half as long again.
+    few of its elements. Computing it would take half as long again.
     """
     lower: list[list[float]] = []
     for one, row in enumerate(matrix):

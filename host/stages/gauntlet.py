@@ -131,8 +131,8 @@ class Gauntlet(StageConfig):
     def settled(self, around: Surroundings) -> "Gauntlet":
         """Return the stage with names of references instead of patterns, and with `seats` and `rank_by` for the game.
 
-        Names replace patterns in the grades, too. Raise ImpossibleStageError if a reference is unknown, if no bot can
-        get a grade, or if the game or the number of references does not allow the seats.
+        Names replace patterns in the grades, too. Raise ImpossibleStageError if a reference is unknown, if a grade
+        is not possible, or if the game or the number of references does not allow the seats.
         """
         names = dict[str, None]()
         for number, pattern in enumerate(self.references):

@@ -137,7 +137,7 @@ def awarded(stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> li
 
 
 def picture(_stage: Swiss, order: Sequence[str], records: Sequence[Record]) -> Rounds:
-    """Return the rounds so far, each with its sets. Its bye is None until all other bots have a set in the round."""
+    """Return the rounds so far, each with its sets. The bye of a round is None until all other bots have a set in it."""
     places = ((FixtureId.parse(record.path), record) for record in records)
     sets = grouped(((place.round or 0, place.group), record) for place, record in places)
     everybody = sorted({bot for record in records for bot in record.results})
