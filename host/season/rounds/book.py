@@ -15,16 +15,16 @@ from host.season.entries.table import Table
 from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 
 CRASH_SERIES = RESTS_AFTER
-"""Fixtures in a row in which a version crashed, after which it is off the ladder until its author acts."""
+"""A version that crashed in this number of fixtures in a row is off the ladder until its author acts."""
 
 
 class RoundSums(msgspec.Struct, frozen=True):
-    """Results of one finished round, summed up. `SeasonTotals` adds up those of all rounds."""
+    """The sums of the results of one finished round. `SeasonTotals` adds up the results of all rounds."""
 
     orders: tuple[tuple[TableOrder, float], ...]  # each order in which tables ended, and how often it occurred
     tables: dict[str, int]  # by label
     faults: dict[str, int]  # by label
-    crashed: dict[str, tuple[bool, ...]]  # by label: for each fixture of the version in order, whether it crashed there
+    crashed: dict[str, tuple[bool, ...]]  # by label: whether it crashed in each fixture, in order; (False,) if in none
     meetings: tuple[MeetingRow, ...]
     speed: float  # tables per second, as measured; 0: not measured
     seconds: dict[str, float] = {}  # by label: the version's share of the time that workers spent on its tables
@@ -69,8 +69,7 @@ ROUND = Table("round", Round, "number")
 
 
 class Book:
-    """The rounds of a season, as its store has them.
-
+    """The rounds in the store of a season.
     A method that changes a round returns when the change is on the disk.
     """
 
@@ -136,9 +135,11 @@ class SeasonTotals:
         opponents, and their tables are shorter or longer. A uniform round only sets the value of a version without
         one."""
         self.uniform_pace = 1.0
-        """The time of a table in the last uniform round, divided by that in rounds that were not uniform: a median."""
+        """The median over the versions of a ratio: the time of a table in the last uniform round, divided by `pace`."""
         self.workers = 1.0
-        """The average number of workers that played at the same time, from the last round with enough tables."""
+        """The average number of workers that played at the same time.
+
+        It comes from the last round that played at least half of its planned tables."""
 
     def add(self, which: Round) -> None:
         """Add the results of a round. Call it for one round after another, in ascending order of their numbers."""
@@ -183,7 +184,7 @@ class SeasonTotals:
 
     @property
     def sums(self) -> Sums:
-        """Return the sums over all rounds that the scheduler and the ladder use."""
+        """Return the sums over all added rounds, for the scheduler and the ladder."""
         return Sums(orders=dict(self._orders), tables=dict(self._tables), crashes=dict(self._crashes))
 
     @property

@@ -87,7 +87,7 @@ class Known(NamedTuple):
 NOTHING = Known()
 
 CHAIN = Table("chain", Link, "number")
-READ_LINES = 100  # that are read at a time; the line of a round may have many kilobytes
+READ_LINES = 100  # the lines in memory at the same time; the line of a round may have many kilobytes
 FIXED = ("change", "list", "round")
 """The kinds of lines whose content never changes."""
 
@@ -109,7 +109,7 @@ class SeasonChain:
     def update(self, season: "Season", rounds: Sequence[Round]) -> None:
         """Append the lines that the chain lacks, to the store and to the published file.
 
-        Raise UserError or OSError if one of them cannot be written.
+        Raise UserError or OSError if a line cannot be written.
         """
         new, seal, last = list[Link](), self._seal, season.store.events.last(1)
         known = Known(self._last, season.store.touched().authors, self._event)
@@ -165,7 +165,7 @@ def _links(store: Store, after: int) -> Iterator[Link]:
 def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> Iterator[Fact]:
     """Yield the facts that the chain of a season must have.
 
-    Leave out facts that it has already, as far as `known` says.
+    Leave out the facts that the chain has already according to `known`.
     """
     yield Fact("terms", "terms", _terms(season))
     for label, content in _versions(season.store, known.authors):
@@ -208,9 +208,10 @@ def _terms(season: "Season") -> dict[str, Any]:
 
 
 def _versions(store: Store, authors: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the label of each version of some authors, or of all authors if it is None, and the content of its line.
+    """Yield the label of each version, and the content of its line in the chain.
 
-    The content also has the hash of the submitted file, and the time of its submission.
+    Yield only versions of `authors`; if it is None, of all authors. The content also has the hash of the submitted
+    file, and the time at which it was submitted.
     """
     if authors is None:
         authors = [author.name for author in store.authors.all()]

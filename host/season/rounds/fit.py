@@ -36,8 +36,8 @@ FEWEST_DRAWN, MOST_DRAWN = 1.0, 100.0
 """The least and the greatest number of drawn tables of each version in the prior: variances of 347² and 35² Elo²."""
 
 PRIOR_STEPS, PRIOR_PRECISION = 6, 0.05
-"""Most steps of the expectation-maximisation that finds the number of drawn tables. It ends earlier if a step changes
-the number by no more than this part of it."""
+"""The greatest number of steps of the expectation-maximisation that finds the number of drawn tables, and the relative
+change of this number at which the steps end earlier."""
 
 SURE_SURPLUS = 2.0
 """Standard deviations by which chi² must exceed its expected value before pairs get their own strengths."""
@@ -118,7 +118,7 @@ def fitted(orders: Mapping[TableOrder, float]) -> Fit:
 
 
 def pair_counts(orders: Mapping[TableOrder, float]) -> tuple[dict[str, int], PairCounts]:
-    """Return the number of each version by label, and the results of each pair of versions that have met.
+    """Return the index of each version by label, and the results of each pair of versions that have met.
 
     A table of more than two versions counts as one table of each pair of them: by the model, the order of two versions
     does not depend on the others.
@@ -155,7 +155,7 @@ class _Likely(NamedTuple):
 
 
 def _most_likely(orders: Mapping[TableOrder, float], prior: _Prior) -> _Likely:
-    """Return the strengths of the versions, in the order of their labels. The prior gets the variance of the strengths.
+    """Return the most likely strengths of the versions, and the prior whose variance is that of the strengths.
 
     The iteration begins with `prior`.
     """
@@ -212,9 +212,10 @@ def _weights(counts: PairCounts, logs: FloatArray, spread: float) -> FloatArray:
 def _weighted(
     orders: Mapping[TableOrder, float], number: Mapping[str, int], counts: PairCounts, weights: FloatArray
 ) -> dict[TableOrder, float]:
-    """Return how often each order occurred, multiplied by the weights of its pairs of versions.
+    """Return how often each order occurred, multiplied by the weight of its pair of versions.
 
-    A table of more than two versions has the mean weight of its pairs.
+    `weights` has the weight of each pair, in the order of `counts`. An order of more than two versions is multiplied by
+    the mean weight of its pairs.
     """
     by_pair = dict(zip(zip(counts.one.tolist(), counts.other.tolist(), strict=True), weights.tolist(), strict=True))
     found = {}

@@ -23,7 +23,7 @@ NEIGHBOURS = 3
 """The greatest difference in rank at which an opponent is a neighbour."""
 
 SAMPLES, SAMPLING_SEED = 2000, 1979
-"""The number of samples of the ratings that the results allow, and the seed of their generator.
+"""The number of random samples of the ratings, and the seed of their generator.
 
 The samples give the ranges of ranks, and the chance that the first places are right."""
 
@@ -31,7 +31,7 @@ JITTER = 0.01
 """Variance in Elo² that is added to each rating, because rounding may leave a covariance matrix that has no root."""
 
 CYCLES_FROM = 0.99
-"""The probability from which the ladder says that one rating for each version does not describe the results."""
+"""If `Residuals.sure` is at least this, the ladder says that one rating for each version does not describe the results."""
 
 
 class Listed(NamedTuple):
@@ -84,8 +84,8 @@ def ladder(
 ) -> LadderDocument:
     """Return the ladder after a round. It has only versions that have played.
 
-    `sums` are the results of all rounds, `last` are those of the last round, and `places` is the number of first places
-    that the season has to find.
+    `sums` has the results of all rounds, `last` has the results of the last round, and `before` is the ladder before
+    it. `places` is the number of first places that the season has to find.
     """
     fit = fitted(sums.orders)
     table = _Table.of(versions, fit)
@@ -201,7 +201,10 @@ class Chances:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence with the chance that the first places are right; empty if all versions have one of them."""
+        """Return a sentence with the chance that the first `places` ranks have the best versions.
+
+        Return an empty string if no more than `places` versions are ranked.
+        """
         if len(self.labels) <= self.places:
             return ""
         chance = percent(self.nobody_outside)

@@ -118,7 +118,11 @@ class Moves(NamedTuple):
         return f"{change:+.0f} Elo because {why}"
 
     def _others(self, before: int, rank: int, ranks: Mapping[str, int]) -> str:
-        """Return which version a version passed, or was passed by, if its own results do not explain its new rank."""
+        """Return the cause of a version's new rank if its own results do not explain it.
+
+        `before` and `rank` are the old and the new rank. The cause names the version that it passed, or that passed it.
+        If there is none, the cause is a version that is not ranked any more, or the changed ratings of the opponents.
+        """
         up, gone = rank < before, list[str]()
         if up:
             ahead = [each for each, old in self.ranks.items() if 0 < old < before]

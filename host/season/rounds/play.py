@@ -82,7 +82,7 @@ def write_round(
 
 
 def toml_of(tournament: Tournament, name: str, bots: Sequence[str], stages: list[dict[str, Any]]) -> str:
-    """Return the text of a croupier.toml with these bots and stages, and a season's game, rules, limits and sandbox."""
+    """Return the text of a croupier.toml with a name, bots and stages. All other settings are those of `tournament`."""
     settings = settings_of(tournament)
     settings["sandbox"]["level"] = str(tournament.level)
     game = f"{REFEREE}/" if ref_of(tournament.game).has_referee else settings["game"]
@@ -189,7 +189,8 @@ def _faults(records: Iterable[Record]) -> dict[str, int]:
 def _crashed(records: Iterable[Record]) -> dict[str, tuple[bool, ...]]:
     """Return by label whether the version crashed in each of its fixtures, in the order of the fixtures' paths.
 
-    A version crashed if it was benched, or if it had one fault of the kinds BENCHING for every two tables, or more.
+    A version that crashed in no fixture has one False instead. A version crashed in a fixture if it was benched, or if
+    it had at least half as many faults of the kinds BENCHING as tables.
     """
     ends = defaultdict[str, list[bool]](list)
     for record in sorted(records, key=lambda record: FixtureId.parse(record.path).sort_key):

@@ -26,7 +26,7 @@ from host.tournament.running import RunOptions, play_tournament
 from host.tournament.stage_runner import Backend
 
 FIRST_TABLES_EACH = 10
-"""Tables of each version in a round while no speed has been measured."""
+"""The number of tables of each version in a round while no speed has been measured, if a table has two seats."""
 
 LEAST_COST = 0.02
 """The least cost of a table, however fast its version is; a version in the middle of the field has the cost 1."""
@@ -35,7 +35,9 @@ REFERENCE = "/"
 """The first character of the author's name that a reference has in a round; no author of a season has such a name."""
 
 MAX_GROWTH = 4.0
-"""A round has at most this many times the tables of the round before, so that a wrong measurement does no harm."""
+"""A round has at most this many times the tables of the last round that counts.
+
+So a wrong measurement of the speed does no harm."""
 
 TRY_AGAIN_S = 10.0
 """Seconds after which the season tries again what the machine could not do, for example because its disk was full."""
@@ -71,7 +73,7 @@ class RoundLog(NamedTuple):
             self.season.event("warning", f"round {self.number}", text.removeprefix("WARNING").strip())
 
     def progress(self, progress: Progress) -> None:
-        """Count the fixtures and tables that have been played, and show the number of fixtures."""
+        """Count the fixtures and tables that have been played. Show the number of fixtures as the current activity."""
         self.counts[:2] = progress.done, progress.known
         if progress.record is not None:
             self.counts[2] += max((each.tables for each in progress.record.results.values()), default=0)
@@ -94,7 +96,9 @@ class RoundPlayer:
         self._announced = 0
         """The number of the last round whose beginning, or continuation, this process has logged."""
         self._goes_on = False
-        """Whether a version made the last round fail and is off the ladder now: the next one begins immediately."""
+        """Whether the last round failed because of a version that is off the ladder now.
+
+        The next round then begins immediately."""
         self.prepares = False
         """Whether the bots of a round are being prepared."""
         for each in self.rounds:
@@ -131,7 +135,7 @@ class RoundPlayer:
     async def _step(self, over: Callable[[], None]) -> None:
         """Play one round, or wait for a while if there is none to play.
 
-        Raise UserError or OSError if the machine lacks something.
+        Raise UserError or OSError if it fails, for example because the machine lacks something.
         """
         season = self._season
         if season.state in ("paused", "final"):
@@ -152,7 +156,10 @@ class RoundPlayer:
         return last if last is not None and last.state in ("waiting", "running") else None
 
     def _planned(self) -> Round | None:
-        """Plan the next round and return it; None if it is too early, or if versions of too few authors can play."""
+        """Plan the next round, store it, and return it.
+
+        Return None if it is too early, or if versions of too few authors can play.
+        """
         season, last = self._season, self.last
         now = time.time()
         self.next_at = now if last is None or self._goes_on else due_at(last.began or 0, season.terms.round_every, now)
@@ -214,7 +221,7 @@ class RoundPlayer:
     async def _play_until_paused(self, which: Round) -> None:
         """Play a round to its end, or until the season is paused.
 
-        A paused round keeps its fixtures, and goes on later.
+        A paused round keeps its finished fixtures, and is continued later.
         """
         self.current = which
         async with trio.open_nursery() as nursery:
@@ -290,9 +297,9 @@ class RoundPlayer:
         return f"{counted(len(which.players), 'version')}, {thousands(tables)} tables{uniform}"
 
     async def _after_failure(self, which: Round, failure: BaseException) -> Round:
-        """Wait if the machine lacks something, and return the round unchanged.
+        """If the machine lacks something, wait TRY_AGAIN_S, and return the round unchanged.
 
-        Otherwise return it marked as damaged.
+        Otherwise take the versions that `failure` names off the ladder, store the round as damaged, and return it.
         """
         season = self._season
         problems = failure.problems if isinstance(failure, UserError) else [Problem("H001", "", str(failure))]

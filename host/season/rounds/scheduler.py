@@ -12,11 +12,11 @@ A round is planned in four steps, as long as it has tables left:
 4. *Spread*: the tables that the contest leaves over are spread evenly over all versions. In every fifth round, a
    *uniform* round, there is no contest, and only versions in their first rounds get tables from the floor.
 
-No version gets more tables than its cap, even if its rating is very uncertain. The budget of a round is a time: a table
-of a slow version counts as several tables. A version that costs more than its share of the round gets fewer tables, or
-plays only in some rounds. A version that crashed in its last fixture gets one meeting per round. After RESTS_AFTER such
-fixtures in a row it gets none, until its author acts. Versions of one author never meet. The tables of a meeting are a
-multiple of its seats, so each version has every seat equally often.
+No version begins another meeting when it has as many tables as its cap, even if its rating is very uncertain. The
+budget of a round is a time: a table of a slow version counts as several tables. A version whose cost is at least
+SLOW_COST gets fewer tables, or plays only in some rounds. A version that crashed in its last fixture gets one meeting
+per round. After RESTS_AFTER such fixtures in a row it gets none, until its author acts. Versions of one author never
+meet. The tables of a meeting are a multiple of its seats, so each version has every seat equally often.
 
 Nothing depends on the order of the arguments or on the alphabet: if two versions are equal, a hash of the round's
 number and of the label decides.
@@ -38,25 +38,29 @@ from host.season.rounds.fit import BoolArray, Fit, IntArray, fitted
 Lots = NDArray[np.uint64]
 
 FIRST_TABLES, YOUNG_ROUNDS = 30, 5
-"""Tables that a version gets in its first round, and in how many first rounds the floor gives it as many.
-
+"""The number of tables that a version gets in its first round, and the number of its first rounds in which the floor
+gives it tables until it has had this number for each of its rounds.
 So a version that comes late has 150 tables after five rounds. With 60 tables its rating would be known only to ± 85
 Elo."""
 
 LIFE_TABLES = 60
-"""Tables that the floor gives every version over its life, before it gives other versions more than one meeting."""
+"""A version with fewer tables over its life gets up to FIRST_TABLES tables from the floor in a round.
+
+A version with this number of tables, or more, gets one meeting."""
 
 FLOOR_SHARE = 0.25
 """The share (0 to 1) of a round, after its placement, for new versions and for the versions that have played least."""
 
 SLOW_COST = 4.0
-"""The cost of a table from which a version gets fewer tables than others. A busy machine may cause a lower cost."""
+"""A version whose tables cost at least this gets fewer tables than others.
+
+A cost between 1 and this may be an error of measurement on a busy machine."""
 
 UNIFORM_EVERY = 5
 """One round in this many is uniform: its tables are spread evenly over the field."""
 
 RESTS_AFTER = 3
-"""Fixtures in a row in which a version crashed, after which the scheduler no longer pairs it."""
+"""A version that crashed in this number of fixtures in a row gets no meetings."""
 
 NEIGHBOUR_WEIGHT = 0.1
 """The weight of a pair of neighbours in rank that are not both candidates."""
@@ -130,7 +134,10 @@ def is_uniform(number: int) -> bool:
 
 
 def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tuple[Meeting, ...]:
-    """Return the meetings of a round in the order in which they are played; none if too few authors can play."""
+    """Return the meetings of a round in the order in which they are played.
+
+    Return an empty tuple if too few authors can play, or if the round has fewer tables than a table has seats.
+    """
     able = [each for each in players if each.since <= terms.number and sums.crashes.get(each.label, 0) < RESTS_AFTER]
     seats = min(terms.seats, len({each.author for each in able}))
     if seats < max(2, terms.fewest) or terms.tables < seats:
@@ -146,9 +153,9 @@ def next_round(players: Sequence[Player], sums: Sums, terms: RoundTerms) -> tupl
 
 
 def candidates(elo: FloatArray, errors: FloatArray, authors: Sequence[str], places: int) -> BoolArray:
-    """Return for each version whether it may belong to the first places. Each author can have only one of them.
+    """Return an array with one element for each version: whether the version may belong to the first `places` ranks.
 
-    `elo`, `errors` and `authors` have one element for each version.
+    `elo`, `errors` and `authors` have one element for each version, too. Each author can have only one of these ranks.
     """
     lower, best = elo - Z * errors, dict[str, float]()
     for author, bound in zip(authors, lower.tolist(), strict=True):
@@ -209,6 +216,7 @@ class _Plan:
     def _limit_slow(self) -> None:
         """Give slow versions (SLOW_COST) a lower cap: the tables for which an equal share of the round's time suffices.
 
+        The cap of a slow version is at most one meeting of the usual size.
         If the share does not suffice for the smallest meeting, the version plays the smallest meeting and pauses in
         some rounds. No version pauses if too few authors would be left for a meeting: the season would wait for ever,
         because a round without a meeting is never played, nor is any round after it.
@@ -242,7 +250,10 @@ class _Plan:
         self._serve(np.maximum(FIRST_TABLES - self._life, 0), self._left)
 
     def serve_young(self) -> None:
-        """Give a part of the round (FLOOR_SHARE) to versions in their first YOUNG_ROUNDS rounds."""
+        """Give a part of the round (FLOOR_SHARE) to versions in their first YOUNG_ROUNDS rounds.
+
+        A version gets the tables that it lacks of FIRST_TABLES for each of its rounds, but at most FIRST_TABLES.
+        """
         self._nearness, self._floor_end = 1 / DISTANCE_ELO, self._left - int(self._left * FLOOR_SHARE)
         rounds = self._terms.number - np.array([each.since for each in self._players]) + 1
         due = np.where(rounds <= YOUNG_ROUNDS, np.clip(FIRST_TABLES * rounds - self._life, 0, FIRST_TABLES), 0)
@@ -250,7 +261,7 @@ class _Plan:
         self._nearness = 0.0
 
     def serve_floor(self) -> None:
-        """Give the tables that `serve_young` has left of its part to the versions that have played least."""
+        """Give the tables of the floor that `serve_young` has left over to the versions that have played least."""
         self._nearness = 1 / DISTANCE_ELO
         due = np.maximum(np.minimum(LIFE_TABLES - self._life, FIRST_TABLES), self.size)
         self._serve(due, self._left - self._floor_end)
@@ -281,10 +292,11 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return the cost of each version as an opponent of the version `first`. The lowest cost suits best.
+        """Return the cost of each version as an opponent of the version `first`. The version with the lowest cost is best.
 
-        A cost is high if the ratings are far apart, if the two have often met, or if the version needs no tables. A
-        meeting that the version already has in this round costs more than earlier meetings of the two.
+        The cost rises with the distance of the two ratings, with the number of tables that the two versions have
+        shared, and most with the number of tables that the version already has in this round. It is higher by 0.5 if
+        the version needs no tables (False in `open_ones`). A pseudo-random lot decides between equal costs.
         """
         far = np.nan_to_num(np.abs(self._elo - self._elo[first])) * self._nearness
         often = 2.0 * self._pairs[first] / self.size + np.log1p(self._met[first])
@@ -293,9 +305,9 @@ class _Plan:
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
-        """Return the versions of a full table: a group, and other versions with the lowest costs.
+        """Return the versions of a full table, in ascending order: `group`, and the other versions with the lowest `cost`.
 
-        Return an empty tuple if too few other versions may still play with the group.
+        Return an empty tuple if too few other versions may play with the group.
         """
         while len(group) < self._terms.seats:
             allowed = (self._planned + self._sizes <= self._cap) & ~np.isin(self._authors, self._authors[group])
@@ -334,9 +346,9 @@ class _Plan:
             contest.met([able.index(nth) for nth in group if nth in able], pair)
 
     def _with_others(self, able: Sequence[int], pair: tuple[int, int], contest: "_Contest") -> tuple[int, ...]:
-        """Return the versions of a table with a pair of the contest; none if too few versions may still play.
+        """Return the versions of a table at which a pair of the contest meets, in ascending order.
 
-        The numbers in `pair` are positions in `able`.
+        Return an empty tuple if the pair, or too few other versions, may play. `pair` has positions in `able`.
         """
         one, other = able[pair[0]], able[pair[1]]
         if (self._planned[[one, other]] + self.size > self._cap[[one, other]]).any():
@@ -350,8 +362,8 @@ class _Plan:
     def meetings(self) -> tuple[Meeting, ...]:
         """Return the planned meetings in the order in which they are played.
 
-        Meetings of the same versions follow each other, because workers keep their sandboxes. Meetings of slow versions
-        come first: if one began last, the round would wait for it alone.
+        Meetings of the same groups of GROUP versions follow each other, because workers keep the sandboxes of these
+        versions. Meetings of slow versions come first: if one began last, the round would wait for it alone.
         """
 
         def place(group: tuple[int, ...]) -> tuple[object, ...]:
@@ -400,13 +412,16 @@ class _ContestField:
         return found
 
     def worth(self, tables: int) -> FloatArray:
-        """Return for each two versions how much `tables` tables between them would say about an important order."""
+        """Return the worth of `tables` tables between each two versions, as a matrix: their information about the order.
+
+        The worth is higher if the order of the two versions is important (`weight`) and uncertain.
+        """
         said = self.variance * self.known * tables
         found: FloatArray = self.weight * _below(self.ahead, np.sqrt(self.variance)) * said / (1 + said)
         return found
 
     def add(self, one: int, other: int, tables: int) -> float:
-        """Count `tables` planned tables of two versions. Return the worth of the same number of tables after them."""
+        """Count `tables` planned tables of two versions. Return the worth of the same number of further tables."""
         variance, known = float(self.variance[one, other]), float(self.known[one, other])
         variance /= 1 + variance * known * tables
         self.variance[one, other] = self.variance[other, one] = variance
@@ -415,7 +430,10 @@ class _ContestField:
 
 
 def _below(ahead: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the probability that a normal value with the mean `ahead` and this deviation is below 0; exact to 0.01."""
+    """Return the probability that a normal variable is below 0, with an error of at most 0.01.
+
+    `ahead` is the mean of the variable, and `deviation` is its standard deviation.
+    """
     found: FloatArray = 1 / (1 + np.exp(np.minimum(1.702 * ahead / deviation, 500)))
     return found
 
@@ -436,21 +454,25 @@ class _Contest:
         heapify(self._heap)
 
     def next(self) -> tuple[int, int] | None:
-        """Return the numbers of the most worthwhile pair of versions; None if there is none left."""
+        """Remove the most worthwhile pair from the queue, and return the numbers of its versions; None if none is left."""
         if not self._heap:
             return None
         self._now = heappop(self._heap)
         return self._now[2], self._now[3]
 
     def worth(self, pair: tuple[int, int]) -> FloatArray:
-        """Return for each version its worth as a further player at the table of a pair."""
+        """Return the worth of each version as a further player at the table of `pair`, in the order of the numbers.
+
+        It is the sum of the worths of a meeting with each version of the pair.
+        """
         found: FloatArray = self._worth[[*pair]].sum(axis=0)
         return found
 
     def met(self, group: Sequence[int], pair: tuple[int, int]) -> None:
-        """Count a planned meeting of a group around the pair that `next` has returned.
+        """Count a planned meeting of `group`. `pair` is the pair that `next` returned last.
 
-        If the group is empty, the pair cannot meet in this round, and `next` does not return it again.
+        The pair goes back into the queue with its new worth. If the group is empty, the pair cannot meet in this round,
+        and does not go back.
         """
         for nth, one in enumerate(group):
             for other in group[nth + 1 :]:

@@ -57,7 +57,7 @@ class Bell:
         self._rung = trio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for a change, but no longer than some seconds."""
+        """Wait until `ring` is called, but at most `seconds`."""
         rung = self._rung
         with trio.move_on_after(max(seconds, 0)):
             await rung.wait()
@@ -93,9 +93,9 @@ class Season:
         self.bell.ring()
 
     def waits(self, what: str, failed: UserError | OSError) -> None:
-        """Store an event: a task waits because the machine lacks something, and the season will try again.
+        """Store an event: the task `what` waits because the machine lacks something, and the season will try again.
 
-        `what` names the task. The same failure of it stores no other event, until `goes_on` is called for the task.
+        If the task already waits for the same reason, store nothing. The task waits until `goes_on` is called for it.
         """
         problems = failed.problems if isinstance(failed, UserError) else ()
         reason = "\n".join(f"{each.code} {each.where}" for each in problems) or str(failed)
@@ -170,7 +170,10 @@ class Season:
     # Who plays.
 
     def entered(self) -> list[Version]:
-        """Return the versions that play in rounds: not those whose submissions were received after entry had closed."""
+        """Return the versions that play in rounds.
+
+        A version whose submission was received after entry had closed does not play.
+        """
         late = self.late()
         return [version for version in self.store.versions.playing() if version.label not in late]
 
@@ -179,9 +182,9 @@ class Season:
         return set() if self.closes is None else {version.label for _, version in self.store.versions.late(self.closes)}
 
     def fix_entries(self) -> EntriesDocument:
-        """Store which versions play the final, and return them.
+        """Store the entries of the final, which are the versions that play in rounds now. Return the entries.
 
-        Call this when entry is closed, and every submission received before has a verdict.
+        Call this when entry is closed, and every submission received before that has a verdict.
         """
         entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
         digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
