@@ -61,7 +61,8 @@ SOURCE_BYTES = 1 << 16  # of a source, in which marks and names are searched
 def recognized(contents: FileTree, spec: BotSpec) -> Adapter | None:
     """Return the adapter for which a bot's sources were written. Return None if there is none.
 
-    Return None also if bot.toml contradicts the adapter, or if the bot already has the files that the adapter supplies.
+    Return None also if bot.toml has `run`, `build`, `protocol` or `table_ids`, or contradicts the game or the language of
+    the adapter. Return None, too, if a source of the bot is in a folder with the name of a folder that the adapter supplies.
     """
     if spec.run or spec.build or spec.protocol or spec.table_ids:
         return None
@@ -89,7 +90,10 @@ def own_name(submission: Submission) -> str:
 
 
 def adapted(submission: Submission) -> Submission:
-    """Return a bot with the values that its adapter sets. Raise UserError if the adapter is for another game."""
+    """Return a bot with the values that its adapter sets. Return a bot without an adapter unchanged.
+
+    Raise UserError (exit code 3) if the adapter is for another game.
+    """
     if not submission.spec.adapter:
         return submission
     row = ADAPTERS[submission.spec.adapter]  # bot.toml has been validated, so the adapter exists
@@ -152,7 +156,7 @@ RETURNING = re.compile(r"\bAction\s+getResponse\s*\(")
 def simplepazaak(submission: Submission, *options: str) -> Command:
     """Return the command that runs a Java class of the competition of 2015.
 
-    The kit's runner finds the class by the name in `main`, or takes the only one. `options` are for the JVM.
+    The kit's runner finds the class by the name in `main`; without `main`, it takes the only class. `options` are for the JVM.
     """
     return (
         *java(submission.with_keys(main=RUNNER), *options),

@@ -44,7 +44,7 @@ UNPACKERS: Mapping[str, Callable[[Path], Any] | None] = {
     ".tar.bz2": bz2.open,
     ".tar.xz": lzma.open,
 }
-"""The supported archives, each with the function that opens the tar inside."""
+"""The suffixes of the supported archives, each with the function that opens the tar inside; None for a zip."""
 
 OTHER_ARCHIVES = (".rar", ".7z", ".tar.zst", ".gz", ".bz2", ".xz", ".zst")
 """Suffixes of archives that authors hand in, and that croupier cannot unpack."""
@@ -61,8 +61,8 @@ BROKEN = (zipfile.BadZipFile, tarfile.TarError, RuntimeError, EOFError, OSError,
 def import_submission(submission: Path, target: Path, name: str | None, limits: TreeLimits = SUBMITTED) -> Path:
     """Copy a file or a folder into `target`, or unpack an archive there. Return the path of the copy.
 
-    `name` is the name of the copy; None: made from that of the submission. Also unpack an archive that is the only file
-    of a folder or of an archive. Raise UserError (exit code 4) for a file that is not allowed.
+    `name` is the name of the copy. If it is None, make the name from the name of the submission. Also unpack an archive
+    that is the only file of a folder or of an archive. Raise UserError (exit code 4) for a file that is not allowed.
     """
     copy = _imported(submission, target, name, limits)
     files = [path for path in copy.rglob("*") if path.is_file()] if copy.is_dir() else []
@@ -151,7 +151,7 @@ def _in_child_process(archive: Path, unpack: Callable[[], None]) -> None:
 def own_name(name: str) -> str:
     """Return the name of a bot, made from the name of a file or a folder.
 
-    It has no quotes, no ending that Moodle adds, and at most MAX_BOT_NAME_CHARS characters.
+    The name of the bot has no quotes, no ending that Moodle adds, and at most MAX_BOT_NAME_CHARS characters.
     """
     name = re.sub("_assignsubmission_.*", "", "".join(letter for letter in name if letter not in QUOTES))
     if len(name) > MAX_BOT_NAME_CHARS:
@@ -231,7 +231,10 @@ def _left_out(name: str) -> bool:
 
 
 def _write(archive: Path, copy: Path, files: Iterator[File], limits: TreeLimits) -> None:
-    """Write the files of an archive into a new folder that no other process uses yet."""
+    """Write the files of an archive into a new folder that no other process uses yet.
+
+    Raise UserError (exit code 4) for a file that is not allowed.
+    """
     copy.mkdir()
     budget = Budget(limits)
     for file in files:

@@ -134,7 +134,7 @@ def _hashed_file(path: str, mode: int, data: bytes) -> Iterator[bytes]:
 
 
 def hash_of(parts: Iterable[bytes], text: str = "") -> str:
-    """Return the sha256 of a text followed by these parts, in hexadecimal."""
+    """Return the sha256 of `text` followed by `parts`, in hexadecimal."""
     what = hashlib.sha256(text.encode())
     for part in parts:
         what.update(part)
@@ -202,7 +202,7 @@ def question_of(submission: Submission) -> tuple[str, ...]:
 
 
 def steps_of(submission: Submission) -> list[Step]:
-    """Return the steps that build a bot: its own commands, else those of its adapter or its language."""
+    """Return the steps that build a bot: the commands in its bot.toml, or else the steps of its adapter or language."""
     if submission.spec.build:
         return own_build(submission)
     kind = ADAPTERS[submission.spec.adapter] if submission.spec.adapter else LANGUAGES[submission.spec.language]
@@ -387,7 +387,10 @@ def require_relay(where: str) -> None:
 
 
 def _installation(submission: Submission, lacks: Sequence[str]) -> str:
-    """Return a hint on how to install the programs that a bot lacks. A language's package has only its usual ones."""
+    """Return a hint on how to install `lacks`: programs that a bot needs, and that this machine does not have.
+
+    The package of a language contains only the usual programs of the language.
+    """
     language = LANGUAGES[submission.spec.language]
     if {*lacks} <= {*language.programs, *language.project.programs}:
         return f"apt install {language.package}"
@@ -512,9 +515,9 @@ def builds() -> Path:
 
 
 def prune_builds(most: int, unused_since: float) -> int:
-    """Remove builds, the oldest first, until all builds together have at most `most` bytes.
+    """Remove builds, the least recently used first, until all builds and their logs have at most `most` bytes.
 
-    Keep the builds that were used after `unused_since`, in seconds since 1970. Return the number of builds removed.
+    Keep the builds that were used since `unused_since`, in seconds since 1970. Return the number of builds removed.
     croupier builds a bot again when it needs it.
     """
     found = list[tuple[float, Path]]()
@@ -607,7 +610,7 @@ async def _run(submission: Submission, steps: list[Step], log: Path, staged: Pat
 
 
 async def _unpacked_packages(submission: Submission, log: Path, staged: Path, level: Level) -> Path:
-    """Move the wheels out of a bot's folder, and return the folder of the unpacked packages.
+    """Remove the wheels from a bot's folder, and return the folder with the packages unpacked from them.
 
     Each set of wheels is unpacked once. The sandbox that unpacks it contains only the wheels: so no bot can change the
     packages of another bot.
@@ -628,7 +631,7 @@ async def _unpacked_packages(submission: Submission, log: Path, staged: Path, le
 
 
 def _proc_self_exe(submission: Submission) -> str:
-    """Return the path of the bot's compiler if it finds its own files through /proc/self/exe; "" if it does not."""
+    """Return the path of the bot's compiler if the compiler finds its files through /proc/self/exe; otherwise ""."""
     suffixes = {PurePosixPath(name).suffix for name in submission.files}
     for row in LANGUAGES.values():
         own = submission.spec.language in (row.name, ANY.name) and not suffixes.isdisjoint(row.suffixes)
@@ -644,7 +647,7 @@ def _disk_free(folder: Path) -> int:
 
 
 def quota_check(folders: Sequence[Path], limits: TreeLimits = BUILDING) -> Callable[[], bool]:
-    """Return a function that returns whether a build's files are too large or too many, or fill the disk.
+    """Return a function that tests whether the files of a build are too large or too many, or nearly fill the disk.
 
     The function checks the free space at each call: a file that is open but already removed is in no folder. To walk
     through 10 000 files takes as long as the pause between two calls. Therefore the function checks the folders for at

@@ -49,7 +49,7 @@ class Report(NamedTuple):
         return not self.problems
 
     def json(self) -> dict[str, Any]:
-        """Return the report as JSON keys."""
+        """Return the report as JSON values, by key."""
         lines = [msgspec.structs.asdict(line) for line in self.lines]
         problems = [problem._asdict() for problem in self.problems]
         return self._asdict() | {"accepted": self.accepted, "lines": lines, "problems": problems}
@@ -69,7 +69,8 @@ class Report(NamedTuple):
     def remarks(self) -> list[str]:
         """Return the short form of the report: one text for each remark.
 
-        It has the line about the questions, all notes and failed lines, the problems, and the standard error.
+        First come the line about the questions and all notes and failed lines, in the order of the report. Then come
+        the problems, and the standard error.
         """
         shown = [line for line in self.lines if line.mark != "✓" or line.what.endswith("questions")]
         codes = [f"✗ {problem.code}: {problem.message}" for problem in self.problems]
@@ -92,7 +93,7 @@ async def check_bot(
 ) -> tuple[Report, Findings]:
     """Check a bot. Return the report and the findings from which it is made. The bot cannot make this function raise.
 
-    Call `built` between the build and the questions.
+    Call `built` between the build and the questions. Raise UserError if the referee of the game does not build.
     """
     rules = rules or game.default_rules
     found = await examine(submission, game, granted, level, rules, built)
@@ -128,7 +129,10 @@ def load_line(bot: BuiltBot, asked: AnswerSample | None) -> Finding:
 
 
 def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
-    """Return a text about a bot's slowest answer, which took `wall` seconds, and whether that is near its limit."""
+    """Return a text about a bot's slowest answer, and whether its time is near the limit.
+
+    `wall` is the time of the answer in seconds. It is near the limit above WARNING_SHARE of the time that the bot has.
+    """
     words = f"slowest {duration(wall)} of {limits.per_move:g} s"
     if limits.bank.seconds:
         words += f" and its bank, {format_limit(limits.bank)}"
@@ -139,7 +143,7 @@ def _slowest(limits: Limits, wall: float) -> tuple[str, bool]:
 
 
 def report_lines(found: Findings, game: Game, rules: Any, level: Level) -> Iterator[Finding]:
-    """Yield the lines of a report."""
+    """Yield the lines of the report about a bot, in order."""
     submission, bot = found.submission, found.bot
     if bot is None:
         yield Finding("✗", "builds", "no")

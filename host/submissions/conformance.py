@@ -1,7 +1,7 @@
 """Asks a bot questions, to find out whether it starts, for `check`, and to compare warm starts with cold starts.
 
-The questions of `check` are edge cases, some tables, and the first questions again. A silent bot is also asked by
-another protocol.
+`check` asks the edge cases of the game, then questions at tables, up to MAX_QUESTIONS in total. It then asks a second
+process the first REPEATED_QUESTIONS questions again. If a bot is silent, `check` also asks it by another protocol.
 """
 
 import io
@@ -66,7 +66,7 @@ MIN_GROWING_QUESTIONS = 20
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 SECOND_QUESTION, END_OF_INPUT = "it was sent a second question", "its input was closed"
 SILENT_CODES = frozenset({"B031", "B034", "B035"})
-"""The codes of a bot that may be waiting for a question by another protocol."""
+"""The error codes of a bot that may be waiting for a question by another protocol."""
 
 
 class AnswerSample(NamedTuple):
@@ -88,7 +88,10 @@ class Conformance:
         self.stderr = b""  # the latest part of the bot's standard error
 
     async def ask(self, question: Question, edge: str = "") -> Answer:
-        """Ask one question and return the answer. A question of another table ends the previous table."""
+        """Ask one question, record the sample, and return the answer.
+
+        If the question before was of another table, report the end of that table to the bot.
+        """
         last = self.samples[-1].question.table if self.samples else question.table
         before = self.seat.usage().wall
         (answer,) = await self.seat.ask(Batch([question], ended_tables=[last] if last != question.table else []))
@@ -148,7 +151,7 @@ class Conformance:
         await self._asked(game, Question(1, 1, view), edge)
 
     async def edges(self, game: Game) -> None:
-        """Ask the edge cases that have not been asked yet."""
+        """Ask the edge cases that have not been asked yet, until the bot has too many fatal faults."""
         for number, (edge, view) in enumerate(game.edges.items(), 1):
             if number > len(self.samples) and not self.stop_early:
                 await self._asked(game, Question(number, 1, view), edge)
@@ -156,7 +159,7 @@ class Conformance:
     async def source_tables(self, game: Game, rules: Any, source: SteadySource) -> None:
         """Play tables as `tables` does, for a game whose rules run in another process.
 
-        If a referee fails, ask no more: no bot is to blame. Raise OwnGameFailed if an organiser's code fails.
+        If a referee fails, stop asking: no bot is to blame. Raise OwnGameFailed if an organiser's code fails.
         """
         seats = len(game.places(rules))
         bots = tuple(map(str, range(rules.seats)))
@@ -202,7 +205,7 @@ class Conformance:
 
 
 class ConformanceResult(NamedTuple):
-    """Result of all questions to a bot: its answers, those of a second process, fatal faults, usage, and problems."""
+    """Result of all questions to a bot: its answers, the answers of a second process, faults, usage, and problems."""
 
     samples: tuple[AnswerSample, ...] = ()
     repeated: tuple[AnswerSample, ...] = ()
@@ -261,18 +264,21 @@ class TestBench(NamedTuple):
         return tuple(exam.samples)
 
     async def problem(self, piece: Evidence, silent: bool) -> Problem:
-        """Return the problem that explains a fault. If the bot is silent, first ask it by another protocol."""
+        """Return the problem that explains the fault `piece`.
+
+        If the bot is `silent` and may be waiting for a question by another protocol, ask it by that protocol first.
+        """
         problem = diagnose(self.bot, self.game, piece, silent=silent)
         if silent and problem.code in SILENT_CODES and (other := await self.other_protocol()):
             return wrong_protocol(self.bot, self.game, piece, other)
         return problem
 
     async def silence(self) -> ConformanceResult | None:
-        """Return the explanation of a bot that was silent for the time limit of a move; None if there is none.
+        """Find out why a bot was silent for the time limit of a move. Return a result with the one problem, or None.
 
         Send the bot a question, another one, and then the end of its input. A bot that reads too much answers after the
         second question. After the end of the input, a bot that does not flush writes two answers, and a bot that waits
-        for the end writes one. Return None if the bot computes, or never answers.
+        for the end writes one. Return None if the bot computes, never answers, or gets a new process for each question.
         """
         bot, limit, protocol = self.bot, self.bot.limits.move, PROTOCOLS[self.bot.spec.protocol]
         if bot.spec.process_lifetime == "question":
@@ -381,7 +387,10 @@ class Talk:
         self._types.close()
 
     async def lines(self, count: int, patience: float) -> int:
-        """Wait up to `patience` seconds until the process has written `count` lines. Return the number of lines."""
+        """Wait up to `patience` seconds until the process has written `count` lines since its start.
+
+        Stop earlier if its output ends or has CHUNK_BYTES. Return the number of lines that it has written.
+        """
         with trio.move_on_after(patience):
             while self.output.count(b"\n") < count and len(self.output) < CHUNK_BYTES:
                 await trio.lowlevel.wait_readable(self._listens.fileno())
@@ -414,7 +423,10 @@ async def open_bench(bot: BuiltBot, game: Game, level: Level) -> AsyncIterator[T
 
 
 async def run_conformance(bot: BuiltBot, game: Game, rules: Any, level: Level) -> ConformanceResult:
-    """Ask a bot all questions of `check`. Raise HostFailure if its sandbox fails or the machine is too busy."""
+    """Ask a bot all questions of `check`, and return the result.
+
+    Raise HostFailure if its sandbox fails or the machine is too busy.
+    """
     async with open_bench(bot, game, level) as bench:
         exam = None
         if PROTOCOLS[bot.spec.protocol].persistent:  # Is the bot slow to start, or is its answer still in a buffer?
@@ -490,7 +502,7 @@ async def warm_mismatch(bot: BuiltBot, game: Game, level: Level) -> Problem | No
 
 
 async def under_load(exams: Sequence[tuple[BuiltBot, Game]], level: Level) -> list[AnswerSample | None]:
-    """Ask all bots at the same time, next to one busy process per core.
+    """Ask all bots the edge cases of their games at the same time, while one busy process per core runs.
 
     Return the slowest answer of each bot, in the order of `exams`; None for a bot that gave no answer. The result is
     not a verdict: no tournament runs on such a busy machine.

@@ -51,7 +51,7 @@ OWN_FRAME = re.compile(r"\(/proc/self/exe\+(0x[0-9a-f]+)\)")
 
 ENDS_CODE = "B035"
 NEVER_STARTS_CODES = {symptom.code for symptom in SYMPTOMS if symptom.at_start} | {"B018"}
-"""The codes of bots that cannot be started. Other bots that end may answer another question."""
+"""The codes of bots that can never start. A bot that ends with another code may answer another question."""
 
 EXPLAINED_FAULTS = frozenset(
     {FaultKind.CRASH, FaultKind.EXIT, FaultKind.EXTRA, FaultKind.UNREADABLE, FaultKind.TIMEOUT}

@@ -93,7 +93,7 @@ def discover(
 ) -> list[Entry]:
     """Return the bots that match the patterns, with their problems: each bot once, in the order of the patterns.
 
-    Bots of the same name get a problem.
+    Each bot whose name another bot has, too, gets a problem.
     """
     found = [load_entry(place, game, granted) for place in expand_patterns(patterns, base, game)]
     for name, count in Counter(entry.submission.name for entry in found if entry.submission).items():
@@ -126,7 +126,7 @@ def load_entry(place: Path, game: Game | None, granted: Limits) -> Entry:
 
 
 def refuse_broken(entered: Sequence[Entry]) -> None:
-    """Raise UserError with all problems of these entries, each once; do nothing if there are none."""
+    """Raise UserError with all problems of the entries, each once. Do nothing if no entry has a problem."""
     _refuse_if(list(dict.fromkeys(problem for entry in entered for problem in entry.problems)))
 
 
@@ -147,8 +147,9 @@ def count_word(count: int) -> str:
 def expand_patterns(patterns: Sequence[str], base: Path, game: Game | None = None) -> list[Path]:
     """Return the files and folders that match the patterns, each once.
 
-    A pattern is a glob, relative to `base`, or `sample:NAME`. Hidden files and READMEs are not bots. Raise UserError
-    for a name that does not exist; a glob may match nothing.
+    A pattern is `sample:NAME`, or a glob relative to `base`. A glob leaves out hidden files, Markdown files, and names
+    that begin with `README` or `__`. A glob may match nothing. Raise UserError (exit code 3) for a name that does not
+    exist.
     """
     found: dict[Path, None] = {}
     problems = []
@@ -419,9 +420,9 @@ def _of_language(contents: FileTree, row: Language, *, fallback: bool = True) ->
 
 
 def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[Problem]]:
-    """Return the language of a folder's bot: that of bot.toml, else the only language of the source files.
+    """Return the language of a folder's bot: the one that bot.toml sets, or else the only language of the sources.
 
-    If there are several, return "" and the problem.
+    If the sources have several languages, return "" and the problem. If they have none, return `any`.
     """
     if spec.language or spec.run or spec.adapter:
         adapter = ADAPTERS.get(spec.adapter)

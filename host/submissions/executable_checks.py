@@ -64,7 +64,7 @@ OTHER_SOURCES: Mapping[str, str] = {
     ".tsx": TYPESCRIPT,
     ".cs": "C# is not possible, because .NET and Mono need /proc: docs/languages.md#rust-go-haskell",
 }
-"""What to do with sources that croupier does not run, by suffix."""
+"""Hints for the authors of sources that croupier cannot run, by suffix."""
 
 
 def program_problems(contents: FileTree, name: str) -> list[Problem]:

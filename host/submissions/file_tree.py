@@ -37,15 +37,15 @@ DOWNLOADING = TreeLimits(10_000, 256 * MIB, 256 * MIB, 40, on_disk=True)  # pip 
 
 
 def submitted(file_bytes: int) -> TreeLimits:
-    """Return the limits of a submission whose files may have `file_bytes` each, and all together in proportion."""
+    """Return SUBMITTED with `file_bytes` as the limit of one file, and the limit of all files changed in proportion."""
     ratio = SUBMITTED.total_bytes // SUBMITTED.file_bytes
     return SUBMITTED._replace(file_bytes=file_bytes, total_bytes=ratio * file_bytes)
 
 
 def enlarged(limits: TreeLimits, file_bytes: int) -> TreeLimits:
-    """Return the limits of a build of a submission whose files may have `file_bytes` each.
+    """Return `limits` with larger sizes, for a submission whose files may have `file_bytes` each.
 
-    If `file_bytes` is more than in SUBMITTED, the sizes in `limits` are enlarged in proportion. They are never reduced.
+    The sizes are multiplied by `file_bytes` divided by the limit of one file in SUBMITTED, rounded up and at least 1.
     """
     factor = max(1, -(-file_bytes // SUBMITTED.file_bytes))
     return limits._replace(file_bytes=factor * limits.file_bytes, total_bytes=factor * limits.total_bytes)
@@ -71,7 +71,7 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def special(mode: int) -> str:
-    """Return what a special file is: "is a link". Return "" for a regular file and for a folder."""
+    """Return the words about a special file, for example "is a link"; "" for a regular file and for a folder."""
     return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else SPECIAL.get(stat.S_IFMT(mode), "is not a regular file")
 
 
@@ -84,7 +84,7 @@ class LimitExceeded(Exception):
 
 
 class Budget:
-    """Counts the files of one tree and their bytes, until they exceed its limits."""
+    """Counts the files of one tree and their bytes, until they exceed the limits of the tree."""
 
     def __init__(self, limits: TreeLimits) -> None:
         self.limits = limits
@@ -108,7 +108,7 @@ class Budget:
 
 
 class TreeEntry(NamedTuple):
-    """A file or a folder of a tree. Its descriptor is valid until the walk continues."""
+    """A file or a folder of a tree. The descriptor `folder` is valid until the walk continues."""
 
     path: str  # relative to the tree
     mode: int = 0  # type and permissions

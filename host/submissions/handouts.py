@@ -15,7 +15,7 @@ from host.submissions.scaffold import starter_files
 def protocol(game: Game) -> str:
     """Return the manual for bot authors, for one game.
 
-    The answers of other games are left out, and the paragraphs that link to files of the repository.
+    Leave out the answers of other games, and each paragraph that links to a file of the repository.
     """
     manual = Path(protocols.__file__).with_name("README.md").read_text()
     others = "|".join(re.escape(name) for name in GAMES if name != game.name)

@@ -44,7 +44,10 @@ class Output:
         return shown(found[0].strip("; ")) if found else ""
 
     def lines(self, most: int) -> list[str]:
-        """Return up to `most` lines of a program's output to show: from its error, or the last lines if it has none."""
+        """Return up to `most` lines of a program's output to show.
+
+        They start at the error that ended the program. If the output has no such error, they are the last lines.
+        """
         if self._crash is None:
             return self._lines_from(len(self._text), most)
         place = self._crash.start(_groups(self._crash)[0])
@@ -66,9 +69,9 @@ class Output:
         return [line for line in found if SUMMARY.search(line) is None]
 
     def _lines_from(self, place: int, most: int) -> list[str]:
-        """Return up to `most` lines that start at an offset in the text; earlier lines fill up the number.
+        """Return up to `most` lines of the text that start at the offset `place`. Leave out empty lines.
 
-        Empty lines are left out.
+        If fewer lines follow `place`, lines before it fill up the number.
         """
         lines = self._text.splitlines()
         before = len(self._text[:place].splitlines())
@@ -79,7 +82,7 @@ class Output:
 
 
 def _groups(match: re.Match[str]) -> list[int]:
-    """Return the numbers of the groups that a match has; 0, the whole match, if it has none."""
+    """Return the numbers of the groups with a text in a match; [0], the whole match, if there are none."""
     return [number for number, text in enumerate(match.groups(), 1) if text] or [0]
 
 

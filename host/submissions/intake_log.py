@@ -84,10 +84,10 @@ def read(bots: Path) -> list[IntakeRow]:
 
 
 def open_refusals(rows: Sequence[IntakeRow]) -> list[IntakeRow]:
-    """Return the refusals that are still open: at most one for each submission, the last.
+    """Return the refusals that are still open: for each submission at most one, the last.
 
     A refusal is closed if the same path or a bot of the same name is added later, or if the submission is removed later.
-    A bot that was added earlier does not close it: it may be the reason of the refusal. The refusal of a path that was
+    A bot that was added earlier does not close a refusal: it may be the reason of the refusal. The refusal of a path that was
     added earlier does not count if the reason is that the bot exists already.
     """
     found, added = dict[str, IntakeRow](), set[str]()

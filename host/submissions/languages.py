@@ -238,7 +238,10 @@ def public_type(code: str) -> str:
 
 
 def main_class(submission: Submission) -> str:
-    """Return the main class: from bot.toml, else found in the sources."""
+    """Return the name of the main class: the one in bot.toml, or else the first one found in the sources.
+
+    If no source has a main method, return the name of the first source without its suffix.
+    """
     if submission.spec.main:
         return submission.spec.main
     for source in submission.spec.sources:
@@ -316,7 +319,7 @@ def run_java(submission: Submission, files: frozenset[str]) -> Command:
 
 
 def mains(bot: BuiltBot) -> list[str]:
-    """Return the classes of a built Java bot that have a main method."""
+    """Return the names of the classes of a built Java bot that have a main method, sorted."""
     folder = Path(bot.folder) / "classes"
     return sorted(
         ".".join(path.relative_to(folder).with_suffix("").parts)
@@ -761,7 +764,7 @@ EXAMPLE = PYTHON
 
 
 def languages_with(key: str) -> list[str]:
-    """Return the languages that have a key of bot.toml; [] for a key that every bot may have."""
+    """Return the names of the languages that have `key` in bot.toml; [] for a key that a bot in any language may have."""
     return [row.name for row in LANGUAGES.values() if key in row.keys]
 
 

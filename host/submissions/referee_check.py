@@ -75,7 +75,7 @@ class RefereeReport(NamedTuple):
         return not self.problems
 
     def json(self) -> dict[str, Any]:
-        """Return the report as JSON keys."""
+        """Return the report as JSON values, by key."""
         return {
             "game": self.game,
             "language": self.language,
@@ -201,7 +201,10 @@ class _Tables:
         return played
 
     def _drops(self, number: int) -> bool:
-        """Return whether to drop a table now, and count it. A run with faults drops one in four, after some answers."""
+        """Return whether to drop a table now. If so, count it.
+
+        A run with faults drops each fourth table. The number of the table decides after how many answers, 0 to 4.
+        """
         if not self._run.faults or number % 4 or len(self._given(number)) < number // 4 % 5:
             return False
         self._played.dropped += 1
@@ -230,7 +233,7 @@ class _Tables:
 async def check_referee(folder: Path, level: Level, place: str, took: Callable[[], float]) -> RefereeReport:
     """Check the referee in a folder. `took` returns the seconds of the check so far.
 
-    Raise UserError if its game.toml is wrong, or if it does not build.
+    Raise UserError if its game.toml is wrong, or if the referee does not build.
     """
     known, submission = load_referee(folder)
     built = await build_referee(folder, level)
@@ -370,7 +373,7 @@ def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
 
 
 class FailedTable(msgspec.Struct):
-    """Fields of an undecided fixture's bundle (docs/export.md): those that are needed to play its table again."""
+    """The fields of an undecided fixture's bundle (docs/export.md) that are needed to play its table again."""
 
     schema: str
     rules: dict[str, Any]
@@ -395,7 +398,7 @@ class ReplayReport(NamedTuple):
         return not self.problems
 
     def json(self) -> dict[str, Any]:
-        """Return the report as JSON keys."""
+        """Return the report as JSON values, by key."""
         problems = [problem._asdict() for problem in self.problems]
         return {
             "game": self.game,
@@ -428,7 +431,7 @@ def read_failed_table(path: Path) -> FailedTable:
 
 
 async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> ReplayReport:
-    """Give a referee the answers of a table at which it has failed. Return the lines between host and referee.
+    """Give a referee the answers of a table at which it has failed. Return a report of what both sides wrote.
 
     Raise UserError if the referee does not load or build, or if the bundle is of another game.
     """

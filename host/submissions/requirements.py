@@ -128,7 +128,7 @@ def _refused(submission: Submission, why: str, hint: str, code: int) -> UserErro
 def stage(wheels: Path, staged: Path) -> None:
     """Copy the wheels and pip next to the bot's own files, for its build.
 
-    Raise UserError (exit code 4) if the bot has a folder FOLDER or WHEELS itself.
+    Raise UserError (exit code 4) if the bot's own files have the name FOLDER or WHEELS.
     """
     for name in (FOLDER, WHEELS):
         if (staged / name).exists():
