@@ -165,7 +165,8 @@ class Cluster:
     ) -> Ready:
         """Make every machine build and start the bots. Return the bots that the first machine has built.
 
-        A machine that lacks something a bot needs is refused. Raise UserError for a problem of a bot itself.
+        A machine that lacks something a bot needs is refused. Raise UserError for a problem of a bot itself, or when no
+        machine is left.
         """
         packed = tuple(
             submission.with_keys(game=game.name)._replace(
@@ -282,8 +283,9 @@ class Cluster:
             nursery.cancel_scope.cancel()
 
     async def _serve_workers(self, queue: FixtureQueue, setup: WorkerSetup) -> None:
-        """Feed every worker that is connected. Raise UserError (exit code 5) when no worker was connected for too long.
+        """Send fixtures to every worker that is connected, until cancelled.
 
+        Raise UserError (exit code 5) when no worker was connected for more than `reconnect_timeout` seconds.
         Fixtures that were played before stay in the journal.
         """
         active: set[str] = set()
@@ -307,7 +309,10 @@ class Cluster:
                 await trio.sleep(POLL_INTERVAL_S)
 
     async def _serve(self, worker: WorkerInfo, queue: FixtureQueue, setup: WorkerSetup) -> None:
-        """Feed one worker until it is lost. Raise ConnectionLost when that happens before its first fixture."""
+        """Send fixtures to one worker until it is lost. Refuse the worker if it cannot prepare the bots.
+
+        Raise ConnectionLost when the worker is lost before its first fixture.
+        """
         result = self._results.pop(worker, None) or await self._admit(worker)
         if result.problems:
             self._refuse(worker, result.problems)

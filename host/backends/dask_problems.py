@@ -71,7 +71,7 @@ def speaks_tls(address: str) -> bool:
 
 
 def certificate_problems(address: str) -> list[Problem]:
-    """Return a problem if the address needs TLS and Dask's configuration names no certificate for this run; or []."""
+    """Return a problem if the address needs TLS and Dask's configuration names no certificate for this run; else []."""
     details = "distributed.comm.tls names no ca-file, or no cert and key of the client"
     try:
         if not address.startswith("tls:") or SECURITY().get_connection_args("client")["ssl_context"] is not None:

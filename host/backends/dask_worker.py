@@ -112,9 +112,9 @@ def wheel_targets(submissions: Sequence[Submission]) -> list[WheelTarget | None]
 
 
 def ready(request: PrepareRequest) -> PrepareResult:
-    """Build and start bots in a separate process. The folders in the request are hashes of stored files.
+    """Build and start bots in a separate process, and return its result. Raise OSError when that process has died.
 
-    Raise OSError when that process has died.
+    Each folder of a bot in the request is given as the hash of files that `store_files` has stored on this machine.
     """
     submissions = tuple(
         submission._replace(
@@ -239,7 +239,10 @@ def _stop_all() -> None:
 
 
 def begin(tournament: str, encoded_setup: bytes, request: PlacementRequest) -> None:
-    """Prepare to play a tournament with this setup. Place the workers on the cores of this machine."""
+    """Prepare to play a tournament with this setup, unless that has been done already.
+
+    Choose the cores of this machine on which its workers will run.
+    """
     if tournament not in _pools or _pools[tournament].stopped:
         _pools[tournament] = _LocalPool(encoded_setup, request)
 

@@ -64,7 +64,9 @@ class KeptWorkers:
     async def executor(
         self, setup: WorkerSetup, on_lost: Callable[[str], None], workers: int
     ) -> AsyncIterator[FixtureQueue]:
-        """Open a queue of fixtures with this setup. Leaving the block ends only workers that are playing.
+        """Open a queue of fixtures with this setup. Leaving the block keeps the workers that are not playing.
+
+        It ends the workers that are playing, and all workers if the game has an organiser's own code.
 
         For equal requests the placement of workers is chosen once, because the choice needs time to measure the load.
         """

@@ -125,9 +125,10 @@ class FixtureQueue:
         self._requeue_lost(worker, jobs[0])
 
     def _more_jobs(self, hand: Hand) -> Iterator[Job]:
-        """Yield jobs to send together with another one. Leave as many waiting jobs for each other worker.
+        """Yield at most `at_once` - 1 jobs to send to a worker together with another one.
 
-        Stop at a job that has lost a worker.
+        Yield at most an equal part of the waiting jobs, so that the other workers get as many. Stop at a job that has lost a
+        worker.
         """
         for _ in range(min(self._at_once - 1, self._waiting.value // self.count)):
             job = hand.take_similar()
@@ -223,7 +224,7 @@ class WorkerLink(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def connected(process: subprocess.Popen[bytes], first_lines: bytes) -> AsyncIterator[WorkerLink]:
-    """Send a worker process its first lines. End the process when the block ends."""
+    """Send a worker process its first lines, and yield a connection to it. End the process when the block ends."""
     assert process.stdin is not None and process.stdout is not None
     stdin = trio.lowlevel.FdStream(os.dup(process.stdin.fileno()))
     stdout = trio.lowlevel.FdStream(os.dup(process.stdout.fileno()))

@@ -99,7 +99,7 @@ def ordered_cores(allowed: Collection[int], system: Path = SYSTEM_CPUS) -> list[
 
 
 def _siblings(core: int, system: Path) -> set[int]:
-    """Return the threads of a thread's physical core."""
+    """Return the numbers of all hardware threads of one physical core. `core` is the number of one of them."""
     with suppress(OSError, ValueError):
         return parse_cores((system / f"cpu{core}/topology/thread_siblings_list").read_text())
     return {core}

@@ -34,7 +34,7 @@ class Share:
         self.bots.update(job.fixture.bots)
 
     def half(self) -> "Share":
-        """Remove half of the fixtures, the larger half, and return it as a share.
+        """Remove half of the fixtures, rounded up, and return them as a new share.
 
         The fixtures are sorted by their bots before they are divided, so that each half has few different first bots.
         """
@@ -91,8 +91,8 @@ class Hand:
     def take_similar(self) -> Job:
         """Remove and return a fixture of the worker's own share.
 
-        If that share is empty, the worker first gets the free share that has the most bots in common with it. If no
-        share is free, the worker gets half of another worker's share.
+        If that share is empty, the worker first gets another share: the free share that has the most bots in common with
+        the old one. If no share is free, the worker gets half of the largest share of a worker.
         """
         if not self.share.jobs:
             if self._free:

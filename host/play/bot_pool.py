@@ -80,7 +80,7 @@ class BotPool:
         stack.push_async_callback(self._close)
 
     async def use(self, setup: WorkerSetup) -> None:
-        """Play the next fixtures with another setup.
+        """Play the next fixtures with another setup. End the process that runs the rules, if there is one.
 
         Keep the sandboxes of bots that are equal in both setups, unless the sandbox level changes.
         """
@@ -109,10 +109,7 @@ class BotPool:
         return made[0].sandbox
 
     def read_state(self, name: str, before: bytes) -> bytes:
-        """Return the content of a bot's state file, given the name of a process.
-
-        If its sandbox is lost, return `before`.
-        """
+        """Return the content of the state file of the process `name`; `before` if the sandbox of the process is lost."""
         made = self._made.get(name)
         return made[0].read_state(self._bots[bot_of(name)].limits.state) if made is not None else before
 
@@ -244,7 +241,7 @@ class BotPool:
     async def _sandbox_of(
         self, bot: BuiltBot, process: int, state: bytes, failures: HostFailures
     ) -> Sandbox | HostFailure:
-        """Return the sandbox of a bot's process.
+        """Return the sandbox of a bot's process. If it cannot be created, try again.
 
         If the host fails MAX_HOST_FAILURES times with this bot, return the failure, which counts as a crash of the bot.
 
@@ -300,7 +297,7 @@ class BotPool:
                 why = undecided.why
             except ModelUnreachable as unreachable:
                 why = Undecided(reason=f"{unreachable.bot}: {unreachable}", cause="model")
-        # After the block: what a process has used is known when it has ended.
+        # After the block, because the usage of a process is known only when it has ended.
         fixture = job.fixture
         try:
             record = (

@@ -70,7 +70,7 @@ def group_of(path: str) -> str:
 
 
 def is_within(path: str, name: str) -> bool:
-    """Return whether the fixture with this path has this name, or is in the meeting, round or stage with this name."""
+    """Return whether `path` is equal to `name`, or is in the meeting, round or stage with the path `name`."""
     return path == name or path.startswith(f"{name}/")
 
 

@@ -119,12 +119,12 @@ class Repeats(NamedTuple):
 
 
 def may_repeat(records: Iterable[Record]) -> bool:
-    """Return whether a table of some fixtures can repeat another."""
+    """Return whether a table in these records can repeat another table."""
     return any(record.lines for record in records)
 
 
 def repeats_in(records: Iterable[Record]) -> Repeats:
-    """Return how many tables of some fixtures repeat others."""
+    """Return the number of tables in these records, and how many of them are different."""
     tables, times = 0, Counter[bytes]()
     for record in records:
         if lines := lines_of(record):

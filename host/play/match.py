@@ -148,11 +148,11 @@ class PlayedTable(NamedTuple):
 
 
 def max_open_tables(bot: BuiltBot) -> int:
-    """Return how many tables one bot can play at the same time.
+    """Return how many tables one bot can play at the same time: `parallel_tables` of its bot.toml, or 1.
 
     It is 1 for a bot with a state file, a time bank or retries, and for a bot whose `process_lifetime` is not
-    "fixture". The `process_lifetime` of an argv bot is "fixture", although it has one process for each question. The
-    number in its bot.toml counts too: if several of its processes run at the same time, they use each other's time.
+    "fixture". The `process_lifetime` of an argv bot is "fixture", although it has one process for each question. So
+    `parallel_tables` also limits the tables of an argv bot: its processes would take time from each other.
     """
     alone = bot.spec.process_lifetime != "fixture" or bot.spec.state or bot.limits.bank.seconds or bot.retries
     return 1 if alone else bot.spec.parallel_tables
@@ -322,7 +322,7 @@ class _Rules(Protocol[_Table]):
 
     @property
     def room(self) -> int:
-        """Return the maximum number of tables whose questions are asked together. Other tables wait with theirs."""
+        """Return the maximum number of tables whose questions are asked together. Questions of other tables wait."""
         ...
 
     def begin(self, index: int, number: int, setup: TableSetup) -> _Table:

@@ -57,7 +57,7 @@ class OpenAnswers:
         return self._states.get(player)
 
     def add(self, answers: Sequence[StoredAnswer]) -> None:
-        """Store answers. Raise UserError if the file cannot be written."""
+        """Store answers, unless the file would exceed MAX_OPEN_BYTES. Raise UserError if the file cannot be written."""
         data = b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers)
         self._size += len(data)
         if self._size <= MAX_OPEN_BYTES:

@@ -220,7 +220,7 @@ class Replays(NamedTuple):
 
 
 def count_faults(records: Iterable[Record]) -> Counter[tuple[str, str]]:
-    """Count the faults in some fixtures, by bot and kind."""
+    """Return the number of faults in these records, by pair of bot and kind."""
     counts = Counter[tuple[str, str]]()
     for record in records:
         for bot, kinds in record.faults.items():
@@ -270,7 +270,7 @@ def joined_to_causes(
 
 
 def count_replays(records: Iterable[Record]) -> Replays:
-    """Return the repetitions in some fixtures."""
+    """Return the repetitions in all these records together."""
     found = [
         (record.replayed, record.path, record.stalls, record.failures)
         for record in records

@@ -16,7 +16,7 @@ from host.play.transcript import pack_transcript
 
 
 def results_of(game: Game, played: Sequence[PlayedTable]) -> dict[str, Result]:
-    """Return the result of each bot at some tables, by name of the bot."""
+    """Return the result of each bot at the tables in `played`, by name of the bot."""
     scores: defaultdict[str, list[int]] = defaultdict(list)
     won: defaultdict[str, list[int]] = defaultdict(list)
     one_winner = True
@@ -125,7 +125,7 @@ def _evidence(some: Sequence[Seat]) -> Iterator[Evidence]:
 def _stderr(some: Sequence[Seat], played: Sequence[PlayedTable]) -> tuple[tuple[str, bytes], ...]:
     """Return the standard error of a bot's seats, in pieces.
 
-    Each has the path of its table, or of its question: `TABLE:3`.
+    Each piece is a pair: the path of its table or of its question, such as `TABLE:3`, and the bytes.
     """
     return tuple(
         (played[at.table - 1].table_setup.path + (f":{at.number}" if at.number else ""), tail)

@@ -30,7 +30,7 @@ class NoGroup(Exception):
 
 
 class Words(NamedTuple):
-    """Files with the usage of a group, in one version of control groups. Each is a controller and a file name."""
+    """Files with the usage of a group, in one version of control groups. Each field is a controller and a file name."""
 
     computed: tuple[str, str]
     used: tuple[str, str]
@@ -311,7 +311,10 @@ def _preferred(found: list[Mount]) -> list[Mount]:
 
 
 def _first_version(found: list[Mount]) -> Iterator[Callable[[], Base]]:
-    """Yield functions that return a base in version 1: with the first mount of each controller, with the second, …"""
+    """Yield functions that return a base in version 1.
+
+    The first function uses the first mount of each controller, the next one the second mount, and so on.
+    """
     by_controller = {wanted: [m for m in found if wanted in m.controllers] for wanted in ("memory", "cpuacct", "pids")}
     for nth in range(max(1, *map(len, by_controller.values()))):
         yield partial(_nth_mounts, by_controller, nth)

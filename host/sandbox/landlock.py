@@ -56,9 +56,10 @@ class Room(NamedTuple):
 
 
 def task_limit(tasks: int) -> int:
-    """Return the limit for all tasks of a sandbox's user.
+    """Return the limit that the kernel needs for all tasks of a sandbox's user. `tasks` is the limit of the sandbox.
 
-    Without root the sandbox shares the user of croupier. Then the limit includes the tasks that already run.
+    Without root the sandbox shares the user of croupier. Then the limit includes the tasks that already run, and the
+    tasks of OTHERS sandboxes.
     """
     if os.geteuid() == 0:
         return tasks + 1  # for the keeper
@@ -94,7 +95,10 @@ def _libc() -> ctypes.CDLL:
 
 @contextlib.contextmanager
 def make_ruleset(home: Home, user: tuple[int, int]) -> Iterator[Room]:
-    """Yield the resources of one sandbox; remove them at the end of the block. Raise OSError if the kernel refuses."""
+    """Yield the resources of one sandbox; remove its folders at the end of the block.
+
+    `user` is the uid and the gid of the sandbox's processes. Raise OSError if the kernel refuses.
+    """
     store = paths.cache_dir() / "rooms"
     store.mkdir(exist_ok=True)
     own = Path(tempfile.mkdtemp(dir=store))

@@ -325,7 +325,7 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def starting_on(cores: Sequence[int]) -> Iterator[None]:
-    """Start every process in the block on these cores. Without cores, a process inherits those of this thread."""
+    """Start every process in the block on `cores`. If `cores` is empty, a process inherits the cores of this thread."""
     if not cores:
         yield
         return

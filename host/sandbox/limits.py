@@ -105,7 +105,10 @@ class Limits(NamedTuple):
     retries: int = 0  # times that a question is asked again after a refused answer
 
     def at_most(self, other: "Limits") -> "Limits":
-        """Return limits with the smaller value of each, the models that both allow, and the scope of this time bank."""
+        """Return the smaller value of each limit, and the models that both allow.
+
+        The bank has the scope of this one. If one of them sets `floor`, the new `floor` is the smaller `per_move`.
+        """
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(
             bank=self.bank._replace(seconds=min(self.bank.seconds, other.bank.seconds)),

@@ -56,7 +56,10 @@ class ProcessTree:
         return statuses
 
     def _keep(self, pid: int) -> Files | None:
-        """Open the files of a process, unless KEPT_PROCESSES have open files. Return None if its files are not open."""
+        """Open the files of a process, and return them. Return None if it has ended.
+
+        Also return None if KEPT_PROCESSES processes have open files already.
+        """
         opened = list[int]()
         if len(self._open) < KEPT_PROCESSES:
             try:
@@ -113,7 +116,7 @@ def read_proc(file: str) -> bytes:
 
 
 def descendants(first: int) -> Iterator[psutil.Process]:
-    """Yield all descendants of a process, as `descendant_numbers` does."""
+    """Yield all descendants of a process that are still alive, in the order of `descendant_numbers`."""
     for pid in descendant_numbers(first):
         with suppress(psutil.Error):
             yield psutil.Process(pid)

@@ -110,7 +110,10 @@ async def referee_source(program: RefereeProgram, place: SourcePlace) -> AsyncIt
 
 @contextlib.asynccontextmanager
 async def running(built: BuiltBot, place: SourcePlace, home: Home, phrases: Phrases) -> AsyncIterator["RulesProcess"]:
-    """Start a program with the rules of a game, for the length of the block. Raise SourceFailed if it does not start."""
+    """Start a program with the rules of a game, for the length of the block.
+
+    Raise SourceFailed if the program does not start, or if its sandbox fails during the block.
+    """
     stack = contextlib.AsyncExitStack()
     try:
         with starting_on(place.cores[:1]):
@@ -169,7 +172,7 @@ class RefereeSource:
         return self._progress(await self._exchange(b"".join(lines)))
 
     def _opened(self, table: NewTable) -> Opened:
-        """Return the values of a table that the referee gets: its key is among them, the root never."""
+        """Return the values of a table that the referee gets. The key of the table is one of them, the root never is."""
         rules, key = table.setup.rules, self.key or derive(table.root, table.luck_path)
         if rules is not self._rules[0]:
             self._rules = rules, {name: value for name, value in rules._asdict().items() if name != "seats"}
@@ -373,7 +376,7 @@ class RulesProcess:
         self._clock.start(time.perf_counter(), self.patience)
 
     async def verdict(self, ended: ProcessEnded) -> str:
-        """Kill the process. Return how it has ended, or which limit it has exceeded, for people."""
+        """Kill the process. Return, as text for people, how it has ended or which limit it has exceeded."""
         limit = self._monitored.limit_exceeded
         try:
             how = await self._asked.kill(0.0 if ended.is_late or limit else ORDERLY_EXIT_S)

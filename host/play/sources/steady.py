@@ -129,7 +129,7 @@ class SteadySource:
             await block.aclose()
 
     async def begin_fixture(self) -> None:
-        """Forget the tables and the failures of the fixture before."""
+        """Forget the tables and the failures of the last fixture, and let the process forget its tables."""
         left, self._tables, self._held = self._held, {}, ()
         self._failed, self._bytes, self.failures = set(), 0, []
         self._end_series()
@@ -183,7 +183,7 @@ class SteadySource:
     async def _give(self, due: Sequence[int]) -> None:
         """Open due tables in the process, or give it their last answers. Add the new step to each of these tables.
 
-        It takes as many due tables as the process has room for, or one table after a failure. A table that the process
+        Take as many due tables as the process has room for, or one table after a failure. A table that the process
         does not hold any more is first given all its earlier answers again. Raise SourceFailed if the process fails or
         says something different from before.
         """
