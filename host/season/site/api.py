@@ -106,7 +106,10 @@ class SeasonApi:
         return self._pages.stream(request, Viewer(author=name, organiser=name == ORGANISER))
 
     async def join(self, request: Request) -> Response:
-        """Take a name for a new author; return his link and its secret, which nobody can ask for later."""
+        """Leave a request for the name of a new author; return the link of the author and the secret in it.
+
+        Nobody can ask for the secret later, because the season stores only its hash.
+        """
         client = self._season.client(request)
         secret = self._season.join((await _decoded(request, JoinWish)).name, client)
         return _json("join", {"secret": secret, "link": f"{client.base}/a/{secret}"}, 202)
@@ -143,8 +146,8 @@ class SeasonApi:
     async def submission(self, request: Request) -> Response:
         """Return a submission.
 
-        With `wait` (seconds), wait until its state changes from `since`, or from the present state if `since` is
-        missing.
+        With `wait` (seconds, at most MAX_WAIT_S), first wait until the state is final or differs from `since`. If
+        `since` is missing, wait until the present state changes.
         """
         author, query = self._author(request), request.query_params
         row = self._submission(request, author)
@@ -178,7 +181,10 @@ class SeasonApi:
         return _json("mine", own)
 
     async def tables(self, request: Request) -> Response:
-        """Return an author's own tables of a round. The address counts his rounds from 1, newest first."""
+        """Return the tables of a round as the author's own bots saw them.
+
+        The number in the address counts the rounds with such tables from 1, newest first.
+        """
         name, content = self._season.own_tables(self._author(request), request.path_params["number"])
         return download(content, name, "application/x-ndjson")
 
@@ -242,7 +248,7 @@ class SeasonApi:
         return conditional_response(request, self._once(request.url.path, found.revision, body), "application/json")
 
     def _once(self, address: str, revision: int, body: Callable[[], bytes]) -> CachedResponse:
-        """Return a compressed response. `body` is called only once for each revision of its document."""
+        """Return the compressed response of an address. Call `body` only if no response for this revision is cached."""
         return self._cached.get((address, revision), lambda: cached_response(body()))
 
 
@@ -259,7 +265,7 @@ def submission_json(row: SubmissionRow) -> dict[str, Any]:
 
 
 def request_json(name: str) -> dict[str, Any]:
-    """Return a received request as JSON keys. `name` is its id."""
+    """Return the JSON keys of a request without an answer. `name` is the id of the request."""
     return {"id": name, "state": RECEIVED, "answer": "", "code": "", "cure": "", "url": f"/api/requests/{name}"}
 
 
@@ -273,7 +279,10 @@ def _json(schema: str, facts: dict[str, Any], status: int = 200) -> Response:
 
 
 async def _decoded(request: Request, kind: type[Any]) -> Any:
-    """Return the JSON body as a value of a type; an empty body counts as {}. Raise Refusal (400) if it does not fit."""
+    """Return the JSON body as a value of the type `kind`. An empty body counts as {}.
+
+    Raise Refusal (400) if the body is not JSON, or does not fit the type.
+    """
     try:
         return msgspec.json.decode(await small_body(request) or b"{}", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Keeps values that were used recently: pages and responses of the site, documents, and how much clients have asked."""
+"""Keeps values that were used recently: pages, responses and documents of the site, and the allowances of clients."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

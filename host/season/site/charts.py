@@ -40,7 +40,7 @@ def elo(value: float | None) -> str:
 
 
 def sure(probability: float | None) -> str:
-    """Return a probability as a percentage; one near 1 is not rounded to certainty."""
+    """Return a probability as a percentage without decimals; ">99 %" if it is above 0.995."""
     if probability is None:
         return NONE
     return ">99 %" if probability > 0.995 else f"{100 * probability:.0f} %"
@@ -125,7 +125,7 @@ def _bounds(row: LadderRow) -> tuple[float, float, float]:
 
 
 def order_sentences(rows: Sequence[LadderRow]) -> Sequence[tuple[str, bool]]:
-    """Return a sentence for each of the first pairs of ranked neighbours, and whether their order is certain.
+    """Return a sentence for each of the first SENTENCES pairs of ranked neighbours, and whether their order is certain.
 
     For example ("mine-4 ahead of davey-2: 97 % sure", False).
     """

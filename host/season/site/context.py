@@ -37,11 +37,14 @@ from host.submissions.intake_log import file_stem
 
 MAX_LICENCE_CHARS = 200
 LATER_S = {"E004": 10, "E005": 1}
-"""Least seconds after which a limit allows a submission, by its error code. At other limits, waiting does not help."""
+"""The shortest time in seconds after which a client may send a refused submission again, by error code of the limit.
+
+A refused submission does not become possible later if its error code is missing here.
+"""
 
 
 class HandedIn(NamedTuple):
-    """A submission. `new` is False if the season had it already."""
+    """A submission. `new` is False if the same bytes had been handed in for the same bot before."""
 
     row: SubmissionRow
     new: bool
@@ -88,7 +91,8 @@ class Season:
     def receiving(self, author: str) -> Iterator[int]:
         """Count a submission of an author, and hold one of his slots for uploads during the block.
 
-        Yield the largest size of a file, in bytes. Raise Refusal (429) if he submits too much at a time.
+        Yield the largest size of a file, in bytes. Raise Refusal (429) if he submits too often, or if too many uploads
+        are under way.
         """
         self.changes.check(author, "submissions")
         with self.uploading.held(author, "uploads"):
@@ -97,8 +101,8 @@ class Season:
     def submit(self, author: str, upload: Upload, door: str, bot: str = "") -> HandedIn:
         """Hand in a file for a bot, and return the submission. Raise Refusal if the site does not accept it.
 
-        The bot has the name `bot`, or the name in the form, or that of the file. If another author has a bot of this
-        name, the author's name is put before it.
+        The bot gets the name `bot`; if that is empty, the name in the form; if the form has none, the name of the
+        file. If another author has a bot of this name, the author's name is added to it.
         """
         if not upload.size:
             raise unreadable("there is no file in the form" if not upload.file_name else "the file is empty")
@@ -115,7 +119,7 @@ class Season:
         return HandedIn(self.inbox.submit(Submit(author, upload.file_name, door, name, licence), upload), new=True)
 
     def _check_quota(self, author: str, size: int) -> None:
-        """Raise Refusal if a limit of the author is used up: the season would refuse the file for the same reason."""
+        """Raise Refusal if a file of `size` bytes exceeds a limit of the author. The season would refuse it, too."""
         own = [each for each in self.inbox.pending() if isinstance(each.request, Submit) and each.author == author]
         left = [each.id for each in own if self.inbox.waiting(each.id)]  # the others are answered
         mine, now = self.published.author(author).value, time.time()

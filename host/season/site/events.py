@@ -29,7 +29,7 @@ class News:
         self._changed = trio.Event()
 
     async def follow(self) -> None:
-        """Check the published documents again and again, and wake the listeners after a change."""
+        """Check the published documents every POLL_INTERVAL_S, and wake the listeners after each change."""
         seen = 0
         while True:
             with suppress(Refusal):  # it is not published yet
@@ -46,8 +46,8 @@ class News:
     async def events(self, topics: Sequence[str], since: str) -> AsyncIterator[bytes]:
         """Yield a server-sent event whenever one of the topics has changed.
 
-        If `since` is not empty and not their edition, yield the first event immediately. An event does not have an
-        author's name, so that no proxy can log it.
+        If `since` is neither empty nor the present edition of the topics, yield the first event immediately. An event
+        does not contain the author's name, so that no proxy can log the name.
         """
         # Read before the first bytes are sent, so that each change after the listener has them is an event.
         known = {topic: self._published.revision(topic) for topic in topics}

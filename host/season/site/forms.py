@@ -51,7 +51,10 @@ class SeasonForms:
         return RedirectResponse(f"/mine/submissions/{row.id}", 303)
 
     async def join(self, request: Request) -> Response:
-        """Take a name for a new author, and return a page that shows his link once."""
+        """Leave a request for the name of a new author, and return a page that shows the link of the author once.
+
+        If the name is refused, return the form with the reason.
+        """
         viewer = self._season.viewer(request)
         fields = await self._fields(request, viewer)
         client = self._season.client(request)
@@ -94,7 +97,10 @@ class SeasonForms:
         return RedirectResponse("/mine", 303)
 
     async def manage(self, request: Request) -> Response:
-        """Leave a request for an action of the organiser. Raise Refusal (400) for a freeze without FREEZE_WORD."""
+        """Leave a request for an action of the organiser.
+
+        Raise Refusal (401) for anybody else, and (400) if entry shall be closed and the form does not have FREEZE_WORD.
+        """
         viewer = self._season.viewer(request)
         if not viewer.organiser:
             raise unknown_link()
@@ -120,9 +126,10 @@ def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
 def change_of(
     mine: AuthorDocument, label: str, action: str, opponents: Sequence[str], tables: int
 ) -> Activate | Practise:
-    """Return the request for an action on a version of an author.
+    """Return the request for an action on a version: "activate", "deactivate" or "practice".
 
-    Raise Refusal if the version or the action does not exist, or if such practice is not possible.
+    `mine` is the document of the author, and `label` names the version. `opponents` and `tables` are for practice.
+    Raise Refusal if the version or the action does not exist, or if this practice is not possible.
     """
     version = own_version(mine, label)
     bot = version.label.rpartition("-")[0]
@@ -136,7 +143,7 @@ def change_of(
 
 
 def check_practice(opponents: Sequence[str], tables: int) -> None:
-    """Raise Refusal (400) if practice against these opponents, or this number of tables, is not possible."""
+    """Raise Refusal (400) if the number of tables is out of range, or if `opponents` are too many or not labels."""
     if not 1 <= tables <= MAX_PRACTICE_TABLES:
         hint = f"1 to {MAX_PRACTICE_TABLES}"
         raise Refusal(400, Problem("W008", "tables", "is not a number of tables", hint=hint))
@@ -147,7 +154,8 @@ def check_practice(opponents: Sequence[str], tables: int) -> None:
 def manage_of(action: str, subject: str, reason: str) -> Manage:
     """Return the request for an action of the organiser.
 
-    Raise Refusal if there is no such action, or if its subject or its reason is not possible.
+    Raise Refusal (404) if there is no such action, and (400) if the action needs a subject and has none or the
+    reverse, or if the subject or the reason is too long or has control characters.
     """
     if action not in ACTIONS:
         raise not_found("there is no such action", action[:40], ", ".join(ACTIONS))

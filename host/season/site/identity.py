@@ -48,15 +48,18 @@ class Viewer(NamedTuple):
 
     @property
     def token(self) -> str:
-        """Return the token of forms. It follows from the cookies, so a page of another site cannot know it."""
+        """Return the token that a form of this viewer must contain; empty if the viewer has no cookies.
+
+        The token is computed from the cookies, so a page of another site cannot know it.
+        """
         return hmac.new(self.key.encode(), b"croupier season form", hashlib.sha256).hexdigest() if self.key else ""
 
 
 def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
-    """Return the author to whom a secret belongs; ORGANISER if it is the organiser's, None if it is nobody's.
+    """Return the author whose link has a secret; ORGANISER if it is the organiser's link, None if no link has it.
 
-    `tokens` has the SHA-256 of each secret by author. All are compared, each in constant time, so that the duration
-    reveals nothing.
+    `tokens` has the SHA-256 of each secret by author. The secret is compared with all of them, each time in constant
+    time, so that the duration reveals nothing.
     """
     if not secret or len(secret) > MAX_SECRET_CHARS:
         return None
@@ -68,7 +71,10 @@ def name_of(tokens: Mapping[str, str], secret: str) -> str | None:
 
 
 def client_of(request: Request, options: SiteOptions) -> Client:
-    """Return the client that has sent a request. Headers that name it count only if a trusted proxy sends them."""
+    """Return the client that has sent a request.
+
+    The headers X-Forwarded-For and X-Forwarded-Proto count only if a trusted proxy has sent the request.
+    """
     peer = request.client.host if request.client else ""
     address, secure, trusted = peer, request.url.scheme == "https", _within(peer, options.proxies)
     passed_on = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
@@ -102,7 +108,7 @@ def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
 
 
 def _within(address: str, proxies: tuple[str, ...]) -> bool:
-    """Return whether an address belongs to one of the proxies; False for a text that is not an address."""
+    """Return whether an address is one of `proxies` or in a network of them; False if the text is not an address."""
     try:
         known = ip_address(address)
     except ValueError:
@@ -138,7 +144,7 @@ def bearer_of(request: Request, tokens: Mapping[str, str]) -> str:
 
 
 def check_form(request: Request, viewer: Viewer, token: str) -> None:
-    """Raise Refusal (403) if another site has made a form, or if its token does not fit the cookies of the viewer."""
+    """Raise Refusal (403) if a page of another site has sent a form, or if `token` is not the token of the viewer."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise foreign_form("the browser says that another site has sent it")
     if not viewer.token or not hmac.compare_digest(viewer.token.encode(), token.encode(errors="replace")):

@@ -28,7 +28,10 @@ NOT_READ = "the season has not read it yet; it does so within seconds while it i
 
 
 class Pending(NamedTuple):
-    """A request that is in the inbox, or was there a moment ago. `sha256` and `size` are those of its file, if any."""
+    """A request that is in the inbox, or was there in the last REMEMBERED_S.
+
+    `sha256` and `size` (bytes) describe the submitted file. They are empty and 0 for a request without a file.
+    """
 
     id: str
     request: Request
@@ -42,7 +45,7 @@ class Pending(NamedTuple):
 
     @property
     def row(self) -> SubmissionRow:
-        """Return the row of the submission that its author sees until the season has read the request."""
+        """Return the row that the author sees for this submission until the season has read the request."""
         assert isinstance(self.request, Submit)
         bot = self.request.bot
         known = submission_id(self.request.author, bot, self.sha256)
@@ -51,7 +54,7 @@ class Pending(NamedTuple):
 
 
 class Inbox:
-    """The folder `inbox/` of a season, and the requests that were there in the last minutes."""
+    """The folder `inbox/` of a season, and the requests that were there in the last REMEMBERED_S."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,7 +74,7 @@ class Inbox:
         return [found for _, found in sorted(self._known.values(), key=lambda each: each[1].id)]
 
     def waiting(self, name: str) -> bool:
-        """Return whether a request is in the inbox."""
+        """Return whether the request with the id `name` is in the inbox."""
         return name in self._names()
 
     def _names(self) -> set[str]:
@@ -102,7 +105,11 @@ class Inbox:
         return self._write(Pending("", request), None)
 
     def submit(self, request: Submit, upload: Upload) -> SubmissionRow:
-        """Hand in a received file; return the submission. A file that waits for this bot is not handed in again."""
+        """Leave a request to submit a received file, and return the submission.
+
+        If a request with the same bytes for the same bot is pending, return its submission and leave no other request.
+        Raise Refusal (503) if the request cannot be written.
+        """
         for known in self.pending():
             same = isinstance(known.request, Submit) and (known.request.author, known.request.bot)
             if same == (request.author, request.bot) and known.sha256 == upload.sha256:
@@ -136,7 +143,9 @@ def read_request(folder: Path) -> Pending | None:
 
 
 def submissions_of(author: AuthorDocument, pending: Sequence[Pending]) -> Sequence[SubmissionRow]:
-    """Return the submissions of an author, newest first: those that the season has not stored yet, then the others.
+    """Return the submissions of an author: first those that the season has not stored, then the others.
+
+    Both parts begin with the newest submission.
 
     A file that is handed in again replaces its earlier submission if that was cancelled, or refused before it ran.
     """
@@ -168,7 +177,7 @@ def submission_of(rows: Sequence[SubmissionRow], name: str) -> SubmissionRow:
 
 
 def settled(row: SubmissionRow) -> bool:
-    """Return whether a submission waits, runs, or has a verdict: then the same bytes are not handed in again.
+    """Return whether a submission waits, runs, or has a verdict. If so, the site does not take the same bytes again.
 
     A submission that was cancelled, or refused before it ran (a full queue, a quota), may be handed in again.
     """

@@ -30,14 +30,14 @@ STREAMS_OF_AN_ADDRESS, STREAMS = 64, 500  # of events: a class of students may h
 
 
 class RateLimiter:
-    """Limits the rate of requests, by a key such as an address or an author."""
+    """Limits the rate of requests for each key. A key is, for example, an address or an author."""
 
     def __init__(self, rate: Rate, now: Callable[[], float] = trio.current_time) -> None:
         self._rate, self._now = rate, now
         self._left = Cache[tuple[float, float]](MAX_KEYS)  # by key: how many tokens were left, and when
 
     def wait(self, key: str) -> float:
-        """Count a request. Return 0 if it is allowed, otherwise the seconds until a request would be allowed."""
+        """Count a request of `key`. Return 0 if it is allowed, otherwise the seconds until one will be allowed."""
         now = self._now()
         left, at = self._left.known(key) or (self._rate.burst, now)
         left = min(self._rate.burst, left + (now - at) * self._rate.per_second)
@@ -65,7 +65,10 @@ class Slots:
 
     @contextmanager
     def held(self, key: str, what: str) -> Iterator[None]:
-        """Hold a slot for a key during the block. Raise Refusal (429) if none is free; `what` names the slots in it."""
+        """Hold a slot for a key during the block. Raise Refusal (429) if no slot is free.
+
+        `what` is the noun for the slots in the message of the refusal, for example "uploads".
+        """
         if self._used.get(key, 0) >= self._each:
             raise too_many(f"{self._each} {what} of yours are under way already", 5)
         if self.used >= self._all:
@@ -80,5 +83,5 @@ class Slots:
 
 
 def too_many(message: str, seconds: int) -> Refusal:
-    """Return the refusal of a request above a limit. It may be sent again after some seconds."""
+    """Return the refusal (429) of a request above a limit. The client may send it again after `seconds`."""
     return Refusal(429, Problem("W007", "", message, hint=f"try again in {seconds} s"), max(1, seconds))

@@ -1,6 +1,6 @@
-"""The pages of a season: ladder, rounds, bots and rules, and behind links, the pages of authors and of the organiser.
+"""The pages of a season. Everybody may see the ladder, the rounds, the bots and the rules.
 
-No page needs a script.
+The pages of an author, and those of the organiser, need the secret of a link. No page needs a script.
 """
 
 import re
@@ -77,7 +77,7 @@ def environment() -> Environment:
 
 
 def compile_templates() -> None:
-    """Compile all templates, so that the first readers do not wait for it. It may be called in a thread."""
+    """Compile all templates, so that the first visitors do not wait for the compilation. May be called in a thread."""
     for file in sorted(TEMPLATES.glob("*.html")):
         environment().get_template(file.name)
 
@@ -135,7 +135,7 @@ class SeasonPages:
         return self._public(request, view, "round.html", values, [found])
 
     async def report(self, request: Request) -> Response:
-        """Return the report of a round, whose scripts cannot use the cookies of this site."""
+        """Return the report of a round. Scripts in it cannot use the cookies of this site."""
         if not (file := self._round(request).value.report):
             raise not_found("there is no report of this round")
         headers = {"content-security-policy": REPORT_POLICY}
@@ -155,16 +155,16 @@ class SeasonPages:
         return self._public(request, view, "bot.html", values, [found, ladder])
 
     async def rules(self, request: Request) -> Response:
-        """Return the page with the rules, and with how to submit."""
+        """Return the page with the rules, and with instructions for submitting a bot."""
         values = {"title": "Rules", "base": self._season.client(request).base}
         return self._public(request, self._view(request, "/rules"), "rules.html", values, [])
 
     async def chain(self, request: Request) -> Response:
-        """Return the file with the chain. With the header Range, a client gets only the lines that it does not have."""
+        """Return the file with the chain. With the header Range, a client can fetch only the bytes that it lacks."""
         return download(self._season.published.file(CHAIN_FILE), CHAIN_FILE, "application/x-ndjson")
 
     async def records(self, request: Request) -> Response:
-        """Return the records of a round that is over, whose last seal is in the chain."""
+        """Return the records of a round that is over. The chain has the seal of their last line."""
         name = records_of(self._round(request).value.row.number)
         return download(self._season.published.file(name), name.replace("/", "-"), "application/x-ndjson")
 
@@ -185,7 +185,10 @@ class SeasonPages:
         return self.stream(request, self._season.viewer(request) if private else Viewer())
 
     def stream(self, request: Request, viewer: Viewer) -> Response:
-        """Return a stream of events about changed documents. Raise Refusal (429) if too many clients listen."""
+        """Return a stream of events about changes of the documents that `viewer` may see.
+
+        Raise Refusal (429) if too many clients listen.
+        """
         season, client = self._season, self._season.client(request)
         with season.listening.held(client.address, "streams of events"):
             pass  # refuses before the stream begins
@@ -203,8 +206,8 @@ class SeasonPages:
     async def link(self, request: Request) -> Response:
         """Store the secret of a link in a cookie, and redirect to an address without it.
 
-        If this browser belongs to another author already, ask the viewer first: a page of another site could lead him
-        into the account of its own author.
+        If the browser has the cookie of another author, return a page that asks the viewer first. Otherwise a page of
+        another site could lead the viewer into the account of somebody else.
         """
         secret = request.path_params["secret"]
         found, known = self._season.owner_of(secret), self._season.viewer(request).author
@@ -213,14 +216,14 @@ class SeasonPages:
         return self.entered(request, secret, found)
 
     def entered(self, request: Request, secret: str, found: str | None) -> Response:
-        """Return the redirection to the page of `found`, the owner of a secret. It stores the secret in a cookie."""
+        """Return a redirection to the page of `found`, the owner of a secret, and store the secret in a cookie."""
         response = RedirectResponse("/admin" if found == ORGANISER else "/mine", 303)
         cookie = ORGANISER_COOKIE if found == ORGANISER else AUTHOR_COOKIE
         set_cookie(response, cookie, secret, self._season.client(request))
         return response
 
     async def submit(self, request: Request) -> Response:
-        """Return the form with which an author submits, or a visitor takes a name."""
+        """Return the form with which an author submits a bot, or with which a visitor takes an author's name."""
         return self.submit_form(request, None)
 
     def submit_form(self, request: Request, refused: Refusal | None) -> Response:
@@ -276,7 +279,10 @@ class SeasonPages:
         return download(path, row.file_name)
 
     async def tables(self, request: Request) -> Response:
-        """Return an author's own tables of a round. The address counts his rounds from 1, newest first."""
+        """Return the tables of a round as the author's own bots saw them.
+
+        The number in the address counts the rounds with such tables from 1, newest first.
+        """
         author = self._season.author(request).author
         file_name, content = self._season.own_tables(author, request.path_params["number"])
         return download(content, file_name, "application/x-ndjson")
@@ -312,7 +318,11 @@ class SeasonPages:
     # How pages are made.
 
     def _view(self, request: Request, here: str, author: bool = False) -> View:
-        """Return the values that every page shows. `author`: raise Refusal (401) if the viewer is not an author."""
+        """Return the values that every page shows. `here` is the address in the menu that the page belongs to.
+
+        With `author`, raise Refusal (401) if the viewer is not an author, and (503) if the season has not read his
+        name yet.
+        """
         viewer = self._season.author(request) if author else self._season.viewer(request)
         return View(self._season.published.site(), viewer, here)
 
@@ -320,7 +330,11 @@ class SeasonPages:
         return self._season.published.round(request.path_params["number"])
 
     def _fragment(self, template: str, found: Loaded[Any] | None, values_of: Any) -> Markup:
-        """Return a long table as HTML. It is rendered once for each state of its document, for all viewers."""
+        """Return a long table as HTML, the same for all viewers.
+
+        If the document `found` has changed since the last call, render `template` with the values that `values_of`
+        returns for the document.
+        """
 
         def rendered() -> Markup:
             values = values_of(found.value if found else None)
@@ -331,9 +345,10 @@ class SeasonPages:
     def _public(
         self, request: Request, view: View, template: str, values: dict[str, Any], used: Sequence[Loaded[Any] | None]
     ) -> Response:
-        """Return a page that is the same for all visitors, for all authors, or for the organiser.
+        """Return a page of which there is one form for visitors, one for authors, and one for the organiser.
 
-        It is rendered only once for each state of the documents in `used` and of the season as a whole.
+        A form is rendered again only after a change of the ladder, the rounds, the season as a whole, or a document in
+        `used`.
         """
         viewer = Viewer("an author" if view.viewer.author else "", view.viewer.organiser)
         revisions = tuple(each and each.revision for each in [view.season, *used])
@@ -388,7 +403,7 @@ def _ladder_values(ladder: LadderDocument | None) -> dict[str, Any]:
 
 
 def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
-    """Return the first sentence of the ladder's page."""
+    """Return the first sentence of the ladder's page; the name of the season if the ladder is empty."""
     if not ladder or not ladder.rows:
         return season.name
     first = ladder.rows[0]
@@ -396,7 +411,10 @@ def headline(season: SiteDocument, ladder: LadderDocument | None) -> str:
 
 
 def download(content: Path | bytes, file_name: str, media_type: str = "application/octet-stream") -> Response:
-    """Return a response with a file, or with bytes, that the browser stores and never shows, whatever they contain."""
+    """Return a response with `content`: the bytes, or the file of a path. The browser stores it as `file_name`.
+
+    The browser never shows the content, so scripts in it do not run.
+    """
     shown = re.sub(r"[^\w.+-]", "_", file_name)[:120] or "file"
     quoted = f"attachment; filename*=UTF-8''{quote(shown)}"
     headers = {

@@ -81,7 +81,7 @@ class Published:
         return self._named("bots", name, lambda database: database.bot(name), "bot")
 
     def owner(self, bot: str) -> str:
-        """Return the author of a bot; empty if there is no such bot. The name may have upper or lower case."""
+        """Return the author of a bot; empty if there is no such bot. Upper and lower case in `bot` are equal."""
         found = self._loaded("bots", bot, lambda database: database.bot(bot)).value
         return found.author if found else ""
 
@@ -109,7 +109,11 @@ class Published:
     # How it is read.
 
     def refresh(self) -> None:
-        """Read all revisions again if one has changed. Raise Refusal (503) if the database is missing or damaged."""
+        """Open the database if its file is new, and read all revisions and tokens again if a row has changed.
+
+        If the database is locked for longer than BUSY_TIMEOUT_S, leave the known revisions as they are. Raise Refusal
+        (503) if the database is missing or damaged.
+        """
         path = self.folder / SITE_FILE
         try:
             file = path.stat().st_ino
@@ -133,14 +137,14 @@ class Published:
             # The season has locked the database for long, for example because it was stopped: the old revisions stay.
 
     def revision(self, *topics: str) -> int:
-        """Return a number that changes whenever one of the topics does; without topics, whenever any topic does."""
+        """Return a number that changes whenever one of `topics` changes; without topics, whenever any topic changes."""
         return max((self._revisions.get(topic, 0) for topic in topics or self._revisions), default=0)
 
     def _loaded(self, topic: str, name: str, read: Callable[[SiteDatabase], D], *also: str) -> Loaded[D]:
         """Return the value with a name in a topic, and its revision.
 
-        Call `read` only if the topic, or one of `also`, has changed since the last call. Raise Refusal (503) if the
-        database cannot be read.
+        Call `read` only if the topic, or one of `also`, has changed since the last call. If the database is locked,
+        return the value of the last call. Raise Refusal (503) if the database cannot be read.
         """
         self.refresh()
         revision, known = self.revision(topic, *also), self._cache.known((topic, name))

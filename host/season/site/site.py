@@ -65,7 +65,10 @@ class Gate:
 
 
 class SeasonSite:
-    """All handlers of a site. A `local` site, which only this machine can reach, refuses other host names."""
+    """The handlers of all requests to a site, and the limits of their rate.
+
+    A site is `local` if only this machine can reach it. It refuses requests for any host name but its own.
+    """
 
     def __init__(self, folder: Path, options: SiteOptions, local: bool) -> None:
         self.season = Season(folder, options)

@@ -90,7 +90,10 @@ async def discard(request: Request) -> None:
 
 
 async def small_body(request: Request) -> bytes:
-    """Return the body of a form without a file, or of a JSON request. Raise Refusal as `chunks_of` does."""
+    """Return the body of a form without a file, or of a JSON request.
+
+    Raise Refusal if the body exceeds MAX_FORM_BYTES, is too slow or incomplete.
+    """
     body = bytearray()
     async with aclosing(chunks_of(request, MAX_FORM_BYTES)) as chunks:
         async for chunk in chunks:
@@ -134,7 +137,11 @@ async def received_file(request: Request, folder: Path, limit: int, file_name: s
 
 @asynccontextmanager
 async def received_form(request: Request, folder: Path, limit: int) -> AsyncIterator[Upload]:
-    """Receive a form with at most one file, as `received_file` does. Raise Refusal if the body is not such a form."""
+    """Receive a form with at most one file, and yield the file with its SHA-256, its size and the fields of the form.
+
+    The file is removed after the block, unless the block moves it. Raise Refusal if the body is not such a form or
+    cannot be received.
+    """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get("boundary", "")
     if kind != "multipart/form-data" or not 0 < len(boundary) <= 200 or not boundary.isascii():
@@ -178,7 +185,10 @@ class _Form:
         return self._segment is not None and self._segment.filename is not None
 
     def take(self, event: "MultipartSegment | bytes | bytearray | None") -> None:
-        """Take an event of the parser: the beginning of a part, some bytes of it, or its end (None)."""
+        """Take an event of the parser: the beginning of a part, some bytes of it, or its end (None).
+
+        Raise Refusal if a field is too long or there twice, or if the form has two files or one in a wrong field.
+        """
         if event is None:
             self._segment = None
         elif isinstance(event, MultipartSegment):
