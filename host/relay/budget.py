@@ -20,7 +20,7 @@ class ModelBudget(msgspec.Struct):
     """The number of requests without an answer whose model could be reached, or whose bot did not wait to find out."""
     question: tuple[Count, Count] = (0, 0)  # the open question: table and number
     is_overspent: bool = False  # whether the last request came after a question at which a request was refused
-    refused_at: dict[str, tuple[Count, Count]] = {}  # the first such question, by the name of the model
+    refused_at: dict[str, tuple[Count, Count]] = {}  # the first question with a refused request, by the model's name
     uses: dict[str, ModelUse] = {}  # by the name of the model
 
     def __post_init__(self) -> None:

@@ -58,7 +58,7 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True):
 class Recording(NamedTuple):
     """The recording of a bot.
 
-    `is_full`: it has reached a limit. `broken`: the number of lines that are not exchanges.
+    `is_full` is whether the recording has reached a limit. `broken` is the number of lines that are not exchanges.
     """
 
     exchanges: Sequence[Exchange]
@@ -204,7 +204,7 @@ class Replay:
         self._attempt, self._question, self._asked = list[Exchange](), "", 0
 
     def begin(self, table: int, question: int) -> None:
-        """Answer the next requests with the recorded exchanges of this question at this table."""
+        """End the last question. Answer the next requests with the recorded exchanges of this one."""
         self._end()
         self._attempt, self._asked = self._attempts[table, question], 0
         self._question = f"question {question} at table {table}"
@@ -218,7 +218,7 @@ class Replay:
         return self._notes
 
     def _end(self) -> None:
-        """Note a difference if the bot has sent fewer requests at the question than the recording has."""
+        """End the current question. Note a difference if the bot sent fewer requests at it than were recorded."""
         if self._asked < len(self._attempt):
             self._notes.append(
                 f"{self._question}: {counted(self._asked, 'request')} now, {len(self._attempt)} recorded"
@@ -228,7 +228,7 @@ class Replay:
     async def exchange(self, request: ChatCompletion, _live: Live) -> Answered:
         """Return the next recorded answer. Note a difference if the request is not the recorded one.
 
-        Raise Refused if there is no answer.
+        Raise Refused if all recorded answers at this question have been used. Note this once for each question.
         """
         await trio.lowlevel.checkpoint()
         self._asked += 1

@@ -77,9 +77,9 @@ class Caller(Protocol):
     """The object that records the exchanges, or answers with recorded ones; None: neither."""
 
     def calling(self) -> contextlib.AbstractContextManager[bool]:
-        """Return a context manager: its block is cancelled when the bot has no open question any more.
+        """Return a context manager that cancels its block when the bot has no open question any more.
 
-        Its value is whether the bot has an open question at the beginning.
+        The value of the context manager is whether the bot has an open question at the beginning of the block.
         """
         ...
 
@@ -192,9 +192,9 @@ class Exchanges(Protocol):
         ...
 
     async def exchange(self, request: ChatCompletion, live: Live) -> Answered:
-        """Return the result of a request: the model's, from `live`, or a recorded one.
+        """Return the result of a request. It is the result of `live`, which asks the model, or a recorded one.
 
-        Raise Refused if there is none.
+        Raise Refused if the result must be a recorded one, and there is none.
         """
         ...
 
@@ -230,7 +230,7 @@ class Relay:
                 self.start(socket.socket(fileno=descriptor))
 
     def hide(self) -> None:
-        """Remove the file of the socket: the sandbox has mounted it, and no other process needs it."""
+        """Remove the folder with the socket: the sandbox has mounted the socket, and no other process needs it."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
     @contextlib.contextmanager
@@ -412,7 +412,7 @@ async def _asked(request: Request, caller: Caller) -> tuple[Reply, ModelUse]:
 
 
 async def _is_reachable(model: ModelAccess) -> bool:
-    """Return whether a model answers croupier's small request (PROBE)."""
+    """Return whether a model answers croupier's small request (PROBE). An answer that is too long counts as well."""
     with trio.move_on_after(model.patience), contextlib.suppress(Repeatable, Unusable):
         with contextlib.suppress(TooLong):
             await probe(model)

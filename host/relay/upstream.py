@@ -38,9 +38,9 @@ class Repeatable(Exception):
 
 
 class Unusable(Exception):
-    """Raised when the address or the key is wrong: a repetition of the request does not help.
+    """Raised when the address, the key or the answer cannot be used, so that repeating the request does not help.
 
-    `status`: see Repeatable.
+    `status` is the status of the answer; 0 if it is not the cause.
     """
 
     def __init__(self, reason: str, status: int = 0) -> None:

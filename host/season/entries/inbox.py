@@ -25,8 +25,8 @@ REQUEST_FILE, UPLOAD_FILE = "request.json", "upload"
 SET_ASIDE = ".refused"  # the folder inside the inbox with damaged requests
 MAX_SET_ASIDE = 50  # older ones are removed
 MAX_REQUEST_BYTES = 64 << 10
-MAX_REQUESTS = 1000  # that are read at a time
-MAX_FILES = 4  # of a folder that are looked at; a request has two at most
+MAX_REQUESTS = 1000  # requests that one call of `read_requests` returns
+MAX_FILES = 4  # files of a request's folder that are counted; a request has at most two
 MAX_PRACTICE_TABLES = 2000
 UNFINISHED_S = 3600.0  # after this time, an incomplete request was left behind by a killed process
 REQUEST_ID = re.compile(r"[0-9]{19}-[0-9a-f]{12}")
@@ -44,7 +44,10 @@ class Submit(msgspec.Struct, frozen=True, tag="submit"):
 
 
 class Activate(msgspec.Struct, frozen=True, tag="activate"):
-    """Let a version play (`active`), or stop it. To let it play also puts it back on the ladder if it was taken off."""
+    """Let a version play if `active` is True; otherwise stop it.
+
+    A version that was taken off the ladder is on the ladder again when it is let play.
+    """
 
     author: str
     bot: str
@@ -91,7 +94,7 @@ class Invite(msgspec.Struct, frozen=True, tag="invite"):
 
 
 class Manage(msgspec.Struct, frozen=True, tag="manage"):
-    """Do something for the organiser with the season, a bot, a submission or an author."""
+    """Carry out an `action` of the organiser on the season, or on the bot, the submission or the author `subject`."""
 
     action: Literal["pause", "resume", "freeze", "unfreeze", "withdraw", "readmit", "cancel", "rename", "remove"]
     subject: str = ""  # a bot, a submission or an author
@@ -171,11 +174,13 @@ class Inbox(NamedTuple):
 
 
 class Damaged(Exception):
-    """Raised for a request that is not what `write_request` writes."""
+    """Raised for a folder in the inbox that `write_request` cannot have written."""
 
 
 def read_requests(inbox: Path) -> Inbox:
-    """Return the oldest requests of an inbox, and move damaged ones into its folder `.refused`.
+    """Return the oldest requests of an inbox, at most MAX_REQUESTS of them.
+
+    Move damaged requests into its folder `.refused`, and remove incomplete ones that are older than UNFINISHED_S.
 
     A process that can write into the inbox can write anything there. So no link is followed, and only small regular
     files are read.

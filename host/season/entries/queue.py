@@ -13,12 +13,13 @@ from host.season.season_config import AuthorLimits
 
 HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2
-"""How often the season process may end during the examination of a submission, until it comes last in the queue.
+"""A submission whose examination has begun more often than this, and never ended, comes last in the queue.
 
 So a submission that makes the machine fail cannot keep all others waiting for ever."""
 MAX_ATTEMPTS = 5
-"""Examinations of a submission that may fail because its bot could not be measured. After the last one the submission
-is refused, because the entries of the final cannot be fixed while it waits."""
+"""The number of examinations of a submission that may fail because its bot could not be measured.
+
+After the last one the submission is refused, because the entries of the final cannot be fixed while it waits."""
 
 
 class Waiting(NamedTuple):
@@ -64,7 +65,7 @@ class Quota(NamedTuple):
         }
 
     def free_in(self, now: float) -> float:
-        """Return the seconds until another submission may run by the limit per hour; 0 if it may run now."""
+        """Return the seconds until the limit per hour allows another examination; 0 if it allows one now."""
         recent, most = self.used.recent(now), self.limits.per_hour
         return recent[-most] + HOUR_S - now if len(recent) >= most else 0.0
 
@@ -79,8 +80,8 @@ class Place(NamedTuple):
 def fair_order(waiting: Iterable[Waiting], served: Mapping[str, float], held: Iterable[str] = ()) -> list[Waiting]:
     """Return the waiting submissions and requests in the order in which they are examined.
 
-    `served` has the time of the last examination by author. The submissions of the authors in `held`, whose limits are
-    used up, come last.
+    `served` has the time of the last examination, by author. Submissions that have begun more than TRUSTED_ATTEMPTS
+    times come after the others. The submissions of the authors in `held`, whose limits are used up, come last.
     """
     own = defaultdict[str, list[Waiting]](list)
     for each in sorted(waiting, key=lambda each: (each.attempts > TRUSTED_ATTEMPTS, each.at, each.id)):

@@ -97,7 +97,7 @@ class Practices(_Queued[Practice]):
             self._database.add(PRACTICE, practice)
 
     def finish(self, identity: str, state: SubmissionState, results: tuple[PracticeResult, ...]) -> None:
-        """Store the results of practice; none if it was refused."""
+        """Store the final state of a practice, and its results; an empty tuple if it was refused."""
         self._update(identity, state=state, results=results)
 
 

@@ -28,8 +28,8 @@ class Column(NamedTuple):
 class Table(Generic[V]):
     """A table of a database, whose rows are values of the type `kind`.
 
-    `key` are the columns of the primary key. `own` has by column what SQL adds to its definition, for example UNIQUE,
-    and `more` is added to the definition of the table.
+    `key` has the columns of the primary key. `own` has SQL that is added to the definition of a column, for example
+    UNIQUE, by column. `more` is SQL that is added to the definition of the table.
     """
 
     def __init__(

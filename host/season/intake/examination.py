@@ -77,9 +77,10 @@ class Examination:
     async def run(
         self, folder: Path, label: str, against_references: Callable[[BuiltBot], Awaitable[list[Practised]]]
     ) -> tuple[Verdict, BuiltBot | None]:
-        """Build the bot in a folder, check it, and let it practise. Return the verdict, and the bot if it can play.
+        """Build the bot in a folder, check it, and let it practise. Return the verdict and the built bot.
 
-        `against_references` plays the practice. Raise UserError if the machine fails.
+        The bot is None if it has not passed the check. `against_references` plays the practice. Raise UserError if the
+        machine fails.
         """
         terms = self._terms
         self._names = (label, folder.name)
@@ -202,7 +203,7 @@ def pace_of(played: Sequence[Practised]) -> float:
 
 
 def practice_finding(played: Practised) -> Finding:
-    """Return the finding about practice against one reference, as a line of the verdict."""
+    """Return the finding about practice against one opponent, as a line of the verdict."""
     result, what = played.result, "practice"
     if not result.tables:
         return Finding("!", what, f"against {result.opponent}: no table was finished in time")
@@ -224,8 +225,9 @@ def practice_finding(played: Practised) -> Finding:
 async def unpacked_upload(request: UnpackRequest) -> Unpacked:
     """Unpack an upload into an empty folder, in a separate process. Cancelling ends the process.
 
-    The result has problems if the archive cannot be unpacked. Raise UserError (exit code 6) if the disk is full, or if
-    the process was killed by SIGKILL: an archive cannot cause this signal, but a machine that is short of memory does.
+    The result has a problem if the archive cannot be unpacked, or not within UNPACK_TIMEOUT_S. Raise UserError (exit
+    code 6) if the disk is full, if the process fails in an unforeseen way, or if it was killed by SIGKILL: an archive
+    cannot cause this signal, but a machine that is short of memory does.
     """
     command, target = [sys.executable, "-P", "-m", "host.season.intake.unpack"], Path(request.target)
     refused = Problem("B016", request.file_name, "cannot be unpacked", hint="pack it again, or hand in fewer files")
@@ -251,7 +253,7 @@ async def unpacked_upload(request: UnpackRequest) -> Unpacked:
 
 
 def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> None:
-    """Give the bot in a folder a label as its name, in its bot.toml.
+    """Write `label` as the name of a bot into the bot.toml in its folder, if bot.toml has a name.
 
     If the script to run was found by the bot's former name, name it in bot.toml, so that the same script runs.
     """
@@ -267,7 +269,10 @@ def _rename_bot(folder: Path, handed: Submission, label: str, former: str) -> No
 
 
 def _build_time(finding: Finding, seconds: float) -> Finding:
-    """Return the finding about the build with its time in seconds in place of columns; any other finding unchanged."""
+    """Return the finding about a successful build with its time in place of its last two words.
+
+    Return any other finding unchanged. `seconds` is the time of the build.
+    """
     if finding.what != "builds" or finding.mark != "✓":
         return finding
     return Finding("✓", "builds", f"{finding.words.rsplit(maxsplit=2)[0].rstrip()}  {duration(seconds)}")

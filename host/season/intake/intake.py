@@ -120,7 +120,10 @@ class SeasonIntake:
         return fair_order(some, self.store.submissions.served(), self.held(some, now))
 
     def held(self, waiting: Sequence[Waiting], now: float) -> dict[str, str]:
-        """Return why an author's submissions are not examined, by author, for the authors whose limits are used up."""
+        """Return the reason why an author's submissions are not examined now, by author.
+
+        Only the authors of `waiting` whose limits are used up have a reason.
+        """
         limits = self.terms.entry.limits
         authors = {each.author for each in waiting}
         found = {author: why_held(Quota(limits, self.store.used(author, now)), now) for author in sorted(authors)}
@@ -173,9 +176,10 @@ class SeasonIntake:
         return None
 
     async def _run(self, which: Submission | Practice, work: Callable[[Costs], Awaitable[None]]) -> None:
-        """Run an examination or practice that can be cancelled, and store its costs. Its processes end with it.
+        """Run `work`, an examination or a practice that can be cancelled, and store its costs.
 
-        If it fails, a submission waits again.
+        Remove its work folder at the end. If `work` raises, let the submission wait again, and raise the same
+        exception. A practice waits again before the next examination begins.
         """
         running = Running(which.bot, which.author, which.attempts > 0, trio.CancelScope(), Costs())
         store, identity = self.store, which.id
@@ -265,7 +269,7 @@ class SeasonIntake:
         self.accept(submission, version, verdict, work / label)
 
     def _built(self, identity: str, building: ExitStack, state: SubmissionState) -> None:
-        """Store that a submission is being checked, or practises, after its build. Let another submission be built."""
+        """Store the state that a submission has reached after its build, and let another submission be built."""
         building.close()
         self.store.submissions.set_state(identity, state)
 
@@ -317,7 +321,7 @@ class SeasonIntake:
     def _enter(self, submission: Submission, version: Version) -> str:
         """Let a version play, unless entry was closed when it was submitted.
 
-        Return a sentence about what happens with it.
+        Return a sentence that says whether the version plays, and which versions no longer play.
         """
         if self.desk.closed(submission.at):
             return f"{version.label} was {LATE}"
@@ -389,8 +393,8 @@ class SeasonIntake:
     async def _prepared(self, names: Sequence[str]) -> list[BuiltBot]:
         """Build the versions and references with these labels and names, and return them in the same order.
 
-        The first one is the bot that practises; if it is also an opponent, that is a copy with another name. Raise
-        UserError if one does not exist.
+        The first name is that of the bot that practises. If it is among the opponents too, that opponent is the same
+        bot with another name. Raise UserError if a version does not exist.
         """
         terms, handed = self.terms, list[Handed]()
         own = {each.name: each for each in terms.references}

@@ -65,9 +65,10 @@ def _is_full(folder: Path) -> bool:
 
 
 def prune_old_builds(busy_since: float | None) -> int:
-    """Remove builds that have not been used for a while, if all builds are too large. Return how many were removed.
+    """Remove builds if all builds together have more than BUILDS_BYTES, or need more than half of a small disk.
 
-    Builds that have been used since `busy_since`, when the present round began, stay.
+    Return the number of removed builds. Builds that have been used in the last UNUSED_S, or since `busy_since`, when
+    the present round began, stay.
     """
     most = min(BUILDS_BYTES, shutil.disk_usage(builds()).total // 2)
     return prune_builds(most, min(time.time() - UNUSED_S, busy_since or math.inf))

@@ -368,10 +368,10 @@ def _manage(desk: Desk, request: Manage, now: float) -> Granted:
 
 
 def _unfreeze(desk: Desk) -> str:
-    """Open entry again that the organiser has closed, and return a sentence for the event.
+    """Open entry again after the organiser has closed it, and return a sentence for the event.
 
-    Versions that were submitted meanwhile play, unless the terms have closed entry. Raise UserError if the organiser
-    has not closed entry, or if the final has been made.
+    Let the versions play that were submitted meanwhile, except those submitted when the terms had closed entry. Raise
+    UserError if the organiser has not closed entry, or if the final has been made.
     """
     store, frozen = desk.store, desk.store.setting(FROZEN)
     if not frozen:

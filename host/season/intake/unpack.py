@@ -58,9 +58,9 @@ def taken(request: UnpackRequest) -> Path:
 
 
 def unpack(request: UnpackRequest, named: Path) -> Unpacked:
-    """Copy the file `named`, or unpack it if it is an archive, into the folder TARGET/BOT. Then remove `named`.
+    """Copy the file `named`, or unpack it if it is an archive, into the folder TARGET/BOT.
 
-    Return the hash of the bot's files, or the problems because of which they are refused.
+    Return the hash of the bot's files, and remove the folder of `named`. If the files are refused, return the problems.
     """
     target = Path(request.target)
     copied = target / "copied"

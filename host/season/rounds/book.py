@@ -70,6 +70,7 @@ ROUND = Table("round", Round, "number")
 
 class Book:
     """The rounds in the store of a season.
+
     A method that changes a round returns when the change is on the disk.
     """
 

@@ -39,7 +39,8 @@ Lots = NDArray[np.uint64]
 
 FIRST_TABLES, YOUNG_ROUNDS = 30, 5
 """The number of tables that a version gets in its first round, and the number of its first rounds in which the floor
-gives it tables until it has had this number for each of its rounds.
+gives it tables, until it has this number for each of its rounds so far.
+
 So a version that comes late has 150 tables after five rounds. With 60 tables its rating would be known only to ± 85
 Elo."""
 
@@ -217,6 +218,7 @@ class _Plan:
         """Give slow versions (SLOW_COST) a lower cap: the tables for which an equal share of the round's time suffices.
 
         The cap of a slow version is at most one meeting of the usual size.
+
         If the share does not suffice for the smallest meeting, the version plays the smallest meeting and pauses in
         some rounds. No version pauses if too few authors would be left for a meeting: the season would wait for ever,
         because a round without a meeting is never played, nor is any round after it.
@@ -292,7 +294,7 @@ class _Plan:
                 stuck[first] = True
 
     def _cost(self, first: int, open_ones: BoolArray) -> FloatArray:
-        """Return the cost of each version as an opponent of the version `first`. The version with the lowest cost is best.
+        """Return the cost of each version as an opponent of the version `first`; the lowest cost is best.
 
         The cost rises with the distance of the two ratings, with the number of tables that the two versions have
         shared, and most with the number of tables that the version already has in this round. It is higher by 0.5 if
@@ -305,7 +307,7 @@ class _Plan:
         return found
 
     def _joined(self, group: list[int], cost: FloatArray) -> tuple[int, ...]:
-        """Return the versions of a full table, in ascending order: `group`, and the other versions with the lowest `cost`.
+        """Return the versions of a full table, in ascending order: `group`, and others with the lowest `cost`.
 
         Return an empty tuple if too few other versions may play with the group.
         """
@@ -412,7 +414,7 @@ class _ContestField:
         return found
 
     def worth(self, tables: int) -> FloatArray:
-        """Return the worth of `tables` tables between each two versions, as a matrix: their information about the order.
+        """Return a matrix with the worth of `tables` tables between each two versions: what they say about the order.
 
         The worth is higher if the order of the two versions is important (`weight`) and uncertain.
         """
@@ -454,7 +456,7 @@ class _Contest:
         heapify(self._heap)
 
     def next(self) -> tuple[int, int] | None:
-        """Remove the most worthwhile pair from the queue, and return the numbers of its versions; None if none is left."""
+        """Remove the most worthwhile pair from the queue, and return its two versions; None if no pair is left."""
         if not self._heap:
             return None
         self._now = heappop(self._heap)
