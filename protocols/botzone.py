@@ -154,7 +154,7 @@ class Interaction:
         self._is_new = True  # whether the process has not been sent anything
 
     def restart(self) -> None:
-        """Begin with a new process: it is sent the whole history."""
+        """Begin with a new process. Its first question will contain the whole history of the table."""
         self._is_new = True
 
     def encode(self, questions: Sequence[Asked], complete: Callable[[int, bytes], bytes] | None = None) -> bytes:

@@ -364,7 +364,7 @@ class Conversation:
         return write_line(HELLO)
 
     def open(self, opened: Opened) -> bytes:
-        """Open a table; return the line that tells the process so."""
+        """Open a table. Return the line that asks the process to open it."""
         self._tables[opened.table] = _Table(opened)
         self.owed += 1
         if opened.rules is not self._rules[0]:  # most tables have the rules of the table before
@@ -372,7 +372,7 @@ class Conversation:
         return open_line(opened, self._rules[1])
 
     def answer(self, table: int, answers: Sequence[Answer]) -> bytes:
-        """Return the line with the answers to the open questions of a table. `answers` has the order of the questions."""
+        """Answer the open questions of a table. Return the line with the `answers`, which are in the order of the questions."""
         one = self._tables[table]
         seats, one.state, one.asked, one.bytes = one.asked, REFEREE, (), 0
         one.answered, one.answers, one.illegal = seats, answers, ()
@@ -380,7 +380,7 @@ class Conversation:
         return self._answers.line(table, seats, answers)
 
     def drop(self, table: int) -> bytes:
-        """Abandon a table that waits for answers; return the line that tells the process so."""
+        """Abandon a table that waits for answers. Return the line that reports this to the process."""
         del self._tables[table]
         return drop_line(table)
 

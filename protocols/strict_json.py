@@ -1,4 +1,4 @@
-"""Reads the JSON that bots and referees write. Any program can write again each value that this reader accepts.
+"""Reads the JSON that bots and referees write. Each value that it accepts can be written as JSON again, in any language.
 
 It refuses: encodings other than UTF-8, half of a surrogate pair, NaN and Infinity, numbers that are not finite or have
 more than 64 bits, a key that occurs twice in an object, and values nested deeper than MAX_JSON_DEPTH. The depth is counted
@@ -63,8 +63,8 @@ _scan_short: _Scan = json.JSONDecoder(  # type: ignore[attr-defined]  # typeshed
 _scan_any: _Scan = json.JSONDecoder(  # type: ignore[attr-defined]
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_finite, parse_int=_integer
 ).scan_once
-"""This one calls a Python function for each number, which takes most of the time. So `_scan_short` reads the texts without
-long numbers."""
+"""Scans any text. It calls a Python function for each number, which takes most of the time. So `_scan_short` scans the
+texts without long numbers."""
 
 _BLANKS = " \t\n\r"
 

@@ -76,7 +76,7 @@ HARMLESS = frozenset({FaultKind.EXCEPTION, FaultKind.ILLEGAL, FaultKind.BENCHED}
 """The faults after which the bot's process keeps running."""
 
 ADAPTER_TIMEOUT = Fault(FaultKind.TIMEOUT, "TimeoutError")
-"""An adapter reports it as `! TimeoutError`. The process keeps running."""
+"""The fault that an adapter reports as `! TimeoutError`. The process keeps running."""
 
 Answer = Move | Fault
 View = tuple[Any, ...]

@@ -91,7 +91,7 @@ class GameRef(NamedTuple):
 
     @property
     def has_referee(self) -> bool:
-        """Whether the rules are in a program: the folder contains a game.toml."""
+        """Whether the rules are in a program: a referee in a folder with a game.toml, or for another host."""
         return has_referee(self.said)
 
 
@@ -123,7 +123,7 @@ def allows_at_once(game: Game, rules: Any) -> Callable[[View, Move], bool]:
 
 
 def sources(game: Game) -> list[Path]:
-    """Return the Python files of an organiser's game in its folder. Leave out installed packages."""
+    """Return the files of the modules that an organiser's game has imported from its folder; [] for any other game."""
     ref = ref_of(game)
     return files_of(ref.folder) if ref.folder and not ref.has_referee else []
 
@@ -220,7 +220,7 @@ class OwnGameFailed(Exception):
 
 
 def own_code_error(error: BaseException) -> UserError | None:
-    """Return a UserError (exit code 3) for an exception that an organiser's code raised; None for any other code."""
+    """Return a UserError (exit code 3) for an exception that an organiser's code raised; None for other exceptions."""
     if isinstance(error, OwnGameFailed):
         return error.error
     where = place_in_own_code(error)
@@ -294,7 +294,10 @@ def check_numbers(game: Game, rules: Any) -> None:
 
 
 def game_of(name: str, ref: GameRef) -> Game:
-    """Return the game that a name and a reference from another process mean. Raise UserError (exit code 3)."""
+    """Return the game that a name and a reference from another process mean.
+
+    Raise UserError (exit code 3) if it cannot be loaded.
+    """
     return reload_game(ref) if ref.said else GAMES[name]
 
 

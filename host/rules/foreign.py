@@ -146,9 +146,9 @@ def is_foreign(game: str) -> bool:
 def game_folder(game: str, folder: Path, where: str) -> Path:
     """Return a folder with a game.toml for `botzone:judge/`, `codingame:game.jar` or `brutaltester:java Referee`.
 
-    The result is a copy in the cache, named after its contents. `game` is the name of the game, `folder` that of
-    croupier.toml, `where` the place in it for a problem. If the named file does not exist, the copy lacks it: a journal
-    can be read without it.
+    The result is a copy in the cache, named after its contents. `game` is the name of the game, and `folder` is the
+    folder of croupier.toml. `where` is the place in croupier.toml that a problem names. If the named file does not exist,
+    the copy lacks it: a journal can be read without it.
 
     Raise UserError (exit code 3) if the name means no file, folder or command, or more than MAX_FILES files.
     """

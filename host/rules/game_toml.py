@@ -495,7 +495,8 @@ def _opening(
 ) -> Opening | None:
     """Return the simplest bot of the game. Without [opening], it always gives the same answer.
 
-    Return None, and append a problem to `problems`, if [opening] is wrong, or if no answer is always possible.
+    Return None, and append a problem to `problems`, if [opening] is wrong, or if it is missing and each form of an answer
+    has a placeholder.
     """
     if bot := file.opening:
         opening = Opening(bot.field, bot.limit, bot.below, bot.otherwise)

@@ -322,7 +322,7 @@ def _opening_move(state: "pyspiel.State", luck: Shuffler) -> int | None:
 
 
 def _ended(scores: Scores, moves: tuple[Sequence[int], Sequence[int]], chance: bool) -> Scores | Ended:
-    """Return the scores. If nothing but the opening was random, return them with the opening and the moves of the bots.
+    """Return the scores. Without a chance node, return them in an `Ended`, with the opening and the moves of the bots.
 
     `moves` are the moves of the opening and the moves of the bots, by number. `chance` says whether the game had a
     chance node.
@@ -338,7 +338,7 @@ def _forfeited(rules: Rules, game: "pyspiel.Game", seat: int) -> Scores:
 
 
 def _questions(rules: Rules) -> dict[str, AnyView]:
-    """Return the first questions of a table with random moves, by name: "question 1 of a table"."""
+    """Return the first questions of a table with random moves, up to SAMPLE_QUESTIONS, by name."""
     found: dict[str, AnyView] = {}
     luck = Luck(b"croupier", f"openspiel/{rules.game}")
     table = play(rules, luck)
@@ -407,7 +407,7 @@ def _has_opening(rules: Rules) -> bool:
 def _opening_of(said: str) -> int:
     """Return the default number of random moves before the bots are asked.
 
-    If the seats move at the same time, it is a multiple of their number, so that each seat gets equally many.
+    If the seats move at the same time, it is a multiple of the number of seats: each seat makes equally many of these moves.
     """
     spiel, kind = library(), library().load_game(said).get_type()
     if kind.chance_mode != spiel.GameType.ChanceMode.DETERMINISTIC:
