@@ -29,7 +29,10 @@ class ModelBudget(msgspec.Struct):
             raise ValueError("no bot uses so much of a model")
 
     def begin(self, model: ModelAccess) -> str:
-        """Count a request if the budget grants it. Return why it is not granted, or "" if it is."""
+        """Count a request if the budget of `model` grants it, and return "". Otherwise return the reason.
+
+        Also set `is_overspent`.
+        """
         self.is_overspent = False
         if self.unanswered >= MAX_UNANSWERED:
             return f"{self.unanswered} requests of this fixture had no answer that croupier could pass on"

@@ -358,7 +358,7 @@ def _refusal(refused: Refused, caller: Caller) -> Reply:
 
 
 async def _answered(request: Request, caller: Caller) -> Answered:
-    """Return the result of a bot's request: the answer of its model, or a refusal."""
+    """Count a bot's request and ask its model. Return the result: the answer of the model, or a refusal."""
     try:
         if refusal := caller.request(request.model):
             raise Refused(429, refusal)
@@ -371,8 +371,9 @@ async def _answered(request: Request, caller: Caller) -> Answered:
 async def _asked(request: Request, caller: Caller) -> tuple[Reply, ModelUse]:
     """Ask the model until it answers. Count the tokens, and return the answer and the tokens.
 
-    If the model cannot be reached, wait until the question is over, which cancels this call. Raise Refused if the
-    answer is too long, or if the model answers a request of croupier but not the bot's.
+    If the model cannot be reached, record this for the bot (`Caller.give_up`), and wait until the question is over,
+    which cancels this call. Raise Refused if the answer is too long, or if the model answers a request of croupier but
+    not the bot's.
     """
     model, budget = request.model, caller.model_budget
     until, pause, has_failed = time.perf_counter() + model.patience, FIRST_PAUSE_S, False

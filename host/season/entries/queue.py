@@ -13,7 +13,7 @@ from host.season.season_config import AuthorLimits
 
 HOUR_S = 3600.0
 TRUSTED_ATTEMPTS = 2
-"""A submission whose examination has begun more often than this, and never ended, comes last in the queue.
+"""A submission whose examination has begun more often than this, without a verdict, comes last in the queue.
 
 So a submission that makes the machine fail cannot keep all others waiting for ever."""
 MAX_ATTEMPTS = 5
@@ -80,8 +80,9 @@ class Place(NamedTuple):
 def fair_order(waiting: Iterable[Waiting], served: Mapping[str, float], held: Iterable[str] = ()) -> list[Waiting]:
     """Return the waiting submissions and requests in the order in which they are examined.
 
-    `served` has the time of the last examination, by author. Submissions that have begun more than TRUSTED_ATTEMPTS
-    times come after the others. The submissions of the authors in `held`, whose limits are used up, come last.
+    `served` has the time of the last examination, by author. Submissions whose examination has begun more than
+    TRUSTED_ATTEMPTS times come after the others. The submissions of the authors in `held`, whose limits are used up,
+    come last.
     """
     own = defaultdict[str, list[Waiting]](list)
     for each in sorted(waiting, key=lambda each: (each.attempts > TRUSTED_ATTEMPTS, each.at, each.id)):

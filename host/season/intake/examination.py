@@ -169,7 +169,7 @@ class Examination:
         )
 
     def _practised(self, verdict: Verdict, bot: BuiltBot, played: Sequence[Practised]) -> Verdict:
-        """Return the verdict with the results of practice added. A bot that was benched in practice is refused."""
+        """Return `verdict` with the results of practice added. It refuses a bot that was benched in practice."""
         pieces = [piece for each in played for piece in each.evidence]
         faults = [piece for piece in pieces if piece.kind != "slowest"]
         slow = sorted((piece for piece in pieces if piece.kind == "slowest"), key=lambda piece: -piece.wall)

@@ -31,7 +31,7 @@ JITTER = 0.01
 """Variance in Elo² that is added to each rating, because rounding may leave a covariance matrix that has no root."""
 
 CYCLES_FROM = 0.99
-"""If `Residuals.sure` is at least this, the ladder says that one rating for each version does not describe results."""
+"""If `Residuals.sure` is at least this, the ladder says that one rating for each version does not fit the results."""
 
 
 class Listed(NamedTuple):

@@ -15,9 +15,10 @@ REDUCED = "answers removed"
 
 
 def too_old(rounds: Sequence[Round], keep: Keep) -> list[Round]:
-    """Return the finished rounds whose answers must be removed, oldest first: those that do not fit into `keep`.
+    """Return the finished rounds whose answers must be removed, oldest first.
 
-    The newest rounds are kept. Rounds whose answers have been removed are left out.
+    The newest rounds that fit into the limits of `keep` are not among them, nor are rounds whose answers have been
+    removed before.
     """
     found, size, number = list[Round](), 0, 0
     for each in reversed(rounds):

@@ -28,7 +28,10 @@ KEPT_FILES = 10
 
 
 class RoundFiles(NamedTuple):
-    """The name of a round's report below published/, and by bot the tables as seen from the bot's seats, as NDJSON."""
+    """The name of a round's report below published/, and the tables of each bot as NDJSON, by name of the bot.
+
+    Each table has only what the author of the bot may see.
+    """
 
     report: str
     tables: dict[str, str]

@@ -378,7 +378,7 @@ class _Plan:
 
 
 class _ContestField:
-    """The uncertainty of the order of each two versions, and its importance, as matrices."""
+    """Matrices with a value for each two versions: the uncertainty of their order, and its importance."""
 
     def __init__(self, fit: Fit, rows: IntArray, authors: IntArray, places: int) -> None:
         elo, errors = fit.elo[rows], fit.errors[rows]

@@ -20,7 +20,7 @@ class PlannedRound(NamedTuple):
 
 
 def first_difference(rounds: Iterable[PlannedRound]) -> str:
-    """Return in a sentence how the first wrong round differs from the plan of the scheduler; empty if no round does.
+    """Return a sentence that says how the first wrong round differs from the scheduler's plan; empty if none is wrong.
 
     A round that is missing is wrong, too. `rounds` must be in ascending order of their numbers. It may be a generator
     that computes the sums of a round from the rounds before it.
