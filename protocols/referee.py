@@ -372,7 +372,7 @@ class Conversation:
         return open_line(opened, self._rules[1])
 
     def answer(self, table: int, answers: Sequence[Answer]) -> bytes:
-        """Answer the open questions of a table. Return the line with the `answers`, which are in the order of the questions."""
+        """Answer the open questions of a table, in their order. Return the line with the answers for the process."""
         one = self._tables[table]
         seats, one.state, one.asked, one.bytes = one.asked, REFEREE, (), 0
         one.answered, one.answers, one.illegal = seats, answers, ()

@@ -1,4 +1,4 @@
-"""Reads the JSON that bots and referees write. Each value that it accepts can be written as JSON again, in any language.
+"""Reads the JSON that bots and referees write. Any language can write each accepted value as JSON again.
 
 It refuses: encodings other than UTF-8, half of a surrogate pair, NaN and Infinity, numbers that are not finite or have
 more than 64 bits, a key that occurs twice in an object, and values nested deeper than MAX_JSON_DEPTH. The depth is counted

@@ -22,7 +22,10 @@ def time_breakdown(piece: Evidence) -> str:
 
 
 def by_question(pieces: Iterable[Evidence]) -> dict[int, Evidence]:
-    """Return the evidence of a table by number of the question. A fault comes before the slowest decision."""
+    """Return the evidence of the decisions at a table, by number of the question.
+
+    If a decision has evidence both as a fault and as the slowest decision, return its evidence as a fault.
+    """
     return {piece.number: piece for piece in sorted(pieces, key=lambda piece: piece.kind != "slowest")}
 
 

@@ -203,7 +203,10 @@ def _row(position: Position, grade: Graded, standing: Row | None) -> GradeRow:
 
 
 def _explained(row: GradeRow, logged: IntakeRow | None, fault: FirstFault | None) -> GradeRow:
-    """Return a row with the file that was handed in, and its problem: that of the intake, otherwise its first fault."""
+    """Return a row with the file that was handed in, and with the problem of the bot.
+
+    The problem is the one that the intake has found, or else the first fault.
+    """
     if logged is not None:
         row = row._replace(file=logged.submission)
     if fault is not None:
@@ -230,7 +233,10 @@ def _status(position: Position, row: GradeRow, standing: Row | None) -> str:
 
 
 def questions(bot: str, records: Sequence[Record]) -> int:
-    """Return how many questions a bot had to answer, including those that it was not asked because it was benched."""
+    """Return the number of questions that a bot had to answer.
+
+    Questions that it was not asked because it was benched are included.
+    """
     asked = sum(record.usage[bot].questions for record in records if bot in record.usage)
     return asked + count_faults(records)[bot, FaultKind.BENCHED]
 

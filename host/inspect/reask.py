@@ -113,7 +113,8 @@ def _outcome(result: BatchResult, stderr: bytes) -> Outcome:
 def differences(one: Sequence[Reply], other: Sequence[Reply]) -> list[tuple[Reply, Reply]]:
     """Return the pairs of replies in which two bots answer the same question differently.
 
-    A bot is asked no further question after its keeper has run out of memory. So it may have fewer replies.
+    A bot is asked no further question after its keeper has run out of memory. Questions that only one bot was asked are
+    left out.
     """
     return [(mine, theirs) for mine, theirs in zip(one, other, strict=False) if mine.now.answer != theirs.now.answer]
 

@@ -90,9 +90,9 @@ def match(roster: Roster, entrants: Sequence[Entrant]) -> Matches:
     """Find the bot of each student.
 
     A column `bot`, or `file` with the name of the file that was handed in, decides. Otherwise the name, the id or the
-    e-mail address of a student must equal the bot's author, its name or the name of its file. If nothing is equal, it
-    must be a part of one of them, as in the names that learning platforms give to files. A bot that suits two students
-    belongs to neither. A student gets a refused submission only if no accepted one suits.
+    e-mail address of a student must equal the bot's author, its name or the name of its file. If nothing is equal, a
+    text of the student must be a part of a text of the bot, as in the names that learning platforms give to files. A bot
+    that suits two students belongs to neither. A student gets a refused submission only if no accepted one suits.
     """
     suiting = [_suiting(row, entrants) for row in roster.rows]
     named = {entrant for some in suiting for entrant in some}
@@ -159,7 +159,7 @@ def _called_as(given: Mapping[str, Sequence[str]], entrants: Sequence[Entrant]) 
 
 
 def _inside(part: Sequence[str], entrant: Entrant) -> bool:
-    """Return whether words follow one another in a text that names an entrant, or in the name of its file's folder."""
+    """Return whether a text that names an entrant, or the name of its file's folder, has the words `part` in a row."""
     folder = Path(entrant.file).parent.name
     for text in (*_texts(entrant), folder):
         words = _words(text)

@@ -45,7 +45,7 @@ class ToldTable:
         return limits[self._given] if self._given < len(limits) else None
 
     def allows(self, answer: Answer) -> bool:
-        """Return whether the answer to the next question was allowed."""
+        """Return whether `answer`, the recorded answer to the next question, was allowed; True for a fault."""
         return not isinstance(answer, Move) or self._given not in self._steps[self._step + 1].illegal
 
     def answer(self, answer: Answer) -> bool:

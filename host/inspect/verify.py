@@ -137,7 +137,7 @@ def _chosen(recorded: RecordedFixture, share: float) -> list[int]:
 
 
 def _is_explained(change: Change | None, number: int, recorded: RecordedFixture) -> bool:
-    """Return whether a change says that a fixture with this number no longer counts."""
+    """Return whether a change explains why the fixture with this number no longer counts."""
     fixture = recorded.fixture
     return change is not None and number <= change.after and explains(change, fixture.path, fixture.bots)
 
@@ -288,7 +288,7 @@ def _most_after(decision: Decision, limits: Limits) -> int:
 
 
 def _fault(decision: Decision) -> str:
-    """Return the kind of fault of an answer, also of an illegal move; "" if it is not a fault."""
+    """Return the kind of the fault in a decision: "illegal" for an illegal move, "" for a move that was allowed."""
     if isinstance(decision.answer, Fault):
         return str(decision.answer.kind)
     return "" if decision.allowed else str(FaultKind.ILLEGAL)

@@ -46,8 +46,8 @@ def shown_status(run: RunState, stage: StageState) -> StageStatus:
 def table_of(stage: StageConfig | None, path: str, number: int) -> str:
     """Return the name of a table, given the path of its fixture and its number in the fixture, from 1.
 
-    In a tourney the name is the path and this number. Otherwise it is the group of the fixture and a number in the
-    group.
+    In a tourney the name is the path and this number. Otherwise the name is that of the fixture's group, with the number
+    of the table in the group. If the path of a fixture has no such number, the name is the path.
     """
     if stage is not None and kind_of(stage).tourneys:
         return f"{path}/{number}"

@@ -270,7 +270,7 @@ class Journal:
         return [path for (path,) in self._database.execute(f"{query} ORDER BY id", values)]
 
     def has_played(self, stage: str) -> bool:
-        """Return whether a fixture of a stage has been played, with or without a result."""
+        """Return whether a stage has a fixture that counts, or a fixture without a result."""
         query = (
             "SELECT EXISTS(SELECT 1 FROM counted WHERE stage = ?1 "
             "UNION ALL SELECT 1 FROM undecided WHERE stage = ?1 AND open)"
@@ -373,7 +373,7 @@ class Journal:
             yield fixture, counted
 
     def wrong_sums(self) -> Iterator[str]:
-        """Yield each stage whose stored sums differ from the sums of its records."""
+        """Yield the name of each stage whose stored sums differ from the sums of its records."""
         for stage, (last, sums) in self._stored_sums().items():
             found = StageSums()
             for fixture, record in self._counted_since(stage):

@@ -53,7 +53,10 @@ class Seals:
         self._database, self._kept = database, kept
 
     def last(self, stage: str | None = None) -> str:
-        """Return the last seal, or with `stage` the seal of the last entry about this stage; empty if there is none."""
+        """Return the last seal; empty if there is none.
+
+        With `stage`, return the seal of the last entry about this stage, or about a change of all stages.
+        """
         query = "SELECT seal FROM chain ORDER BY number DESC LIMIT 1"
         if stage is not None:
             query = (
@@ -120,7 +123,10 @@ class Seals:
         return line if kept and same == canonical({key: content[key] for key in content.keys() - hashes}) else ""
 
     def differences(self, state: RunState) -> Iterator[str]:
-        """Yield a sentence for each difference between the journal and its chain, except for changed entries."""
+        """Yield a sentence for each difference between the journal and its chain.
+
+        Leave out entries whose content has changed: `entries` reports them.
+        """
         played = self._without_entry("fixture")
         if not played and not self.last():  # nothing has been played, so nothing is sealed
             return
@@ -222,7 +228,7 @@ class Seals:
         return str(row[0]) if row else f"fixture {fixture}"
 
     def _version_then(self, bot: str, fixture: int) -> int | None:
-        """Return the number of the version with which a bot plays the fixture with this number."""
+        """Return the id of the version with which a bot plays the fixture with this number; None if there is none."""
         query = "SELECT max(id) FROM version WHERE name = ? AND after < ?"
         (found,) = self._database.execute(query, (bot, fixture)).fetchone()
         return None if found is None else int(found)

@@ -46,8 +46,10 @@ class StageStatus(StrEnum):
 
 
 class Withdrawn(NamedTuple):
-    """The bots that are withdrawn when a stage begins (`before`) and when a later stage begins, or now (`during`).
+    """The bots that are withdrawn from a stage.
 
+    `before` are the bots that are withdrawn at the first fixture of the stage. `during` are the bots that are withdrawn
+    at the first fixture of a later stage; if no later stage has begun, the bots that are withdrawn now.
     A withdrawal after the next stage has begun does not change the bots of the next stage.
     """
 

@@ -407,7 +407,8 @@ def _has_opening(rules: Rules) -> bool:
 def _opening_of(said: str) -> int:
     """Return the default number of random moves before the bots are asked.
 
-    If the seats move at the same time, it is a multiple of the number of seats: each seat makes equally many of these moves.
+    If the seats move at the same time, it is a multiple of the number of seats: each seat makes equally many of these
+    moves.
     """
     spiel, kind = library(), library().load_game(said).get_type()
     if kind.chance_mode != spiel.GameType.ChanceMode.DETERMINISTIC:

@@ -250,7 +250,7 @@ def example_moves(text: str) -> list[str]:
 
 
 def _questions(rules: Rules) -> list[View]:
-    """Return up to SAMPLE_QUESTIONS first questions of a table. Each answer at the table is a move that its question names.
+    """Return the first questions of a table, up to SAMPLE_QUESTIONS. Each answer is a move that its question names.
 
     Raise NotPlayable if TextArena raises an exception for such an answer.
     """
