@@ -76,7 +76,7 @@ def back_up(place: Path, target: Path) -> Backup:
 
 
 def _others(folder: SeasonFolder, last: int) -> Iterator[Path]:
-    """Yield the path of each file to copy, except the store. Leave out files that vanish meanwhile, as old reports do.
+    """Yield the path of each file to copy, except the store. Leave out files that vanish meanwhile.
 
     `last` is the last round in the copied store. Folders of later rounds are left out, because they would contradict
     this store. Folders of rounds that were played again are left out, too.

@@ -110,7 +110,7 @@ class RoundsDocument(msgspec.Struct, frozen=True):
 
 
 class MeetingRow(msgspec.Struct, frozen=True):
-    """Results of the versions that met in a round.
+    """Results of one meeting: the tables that the same versions have played with each other in a round.
 
     `won` and `faults` have one number for each of `labels`, in the same order. They are empty while the round is
     played.

@@ -55,6 +55,6 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
 
 
 def _records(folder: SeasonFolder, tournament: Tournament, number: int) -> str:
-    """Return the public lines in the chain of a round's journal, as one text."""
+    """Return the lines of a round's journal that everybody may see, as one text."""
     with reading_round(folder.round(number), tournament) as journal, journal.snapshot():
         return "".join(public_lines(journal).lines)

@@ -18,7 +18,7 @@ from host.journal.tournament_dir import (
 )
 
 FINAL = "final"
-"""The path by which the season's seed leads to the seed of the final, which the final then binds to its entries."""
+"""The path with which the seed of the final is derived from the seed of the season."""
 
 RESTORE = "restore it from a backup: croupier season backup has it"
 """The hint for a damaged file with the seed or its commitment."""

@@ -163,7 +163,7 @@ def with_authors(store: Store, ladder: LadderDocument) -> LadderDocument:
 
 
 class VersionRows:
-    """Makes the public rows of versions: the results of each from all rounds, and why it does not play."""
+    """Makes the public row of each version: its results in all rounds, and the reason if it does not play."""
 
     def __init__(self, season: Season, rounds: Sequence[Round]) -> None:
         self._season, self._late = season, season.late()
@@ -224,7 +224,7 @@ def bot_documents(season: Season, rounds: Sequence[Round], authors: Collection[s
 
 
 def replays_of(rounds: Sequence[Round], label: str, folder: SeasonFolder) -> tuple[int, ...]:
-    """Return the numbers of those of a version's last 10 rounds that have a report, newest first."""
+    """Return the numbers of the rounds with a report among the last 10 rounds of a version, newest first."""
     played = [each.number for each in reversed(rounds) if each.counted and label in each.counted.tables]
     return tuple(each for each in played[:10] if (folder.published / report_of(each)).exists())
 

@@ -62,7 +62,7 @@ DOING_INTERVAL_S = 3.0
 """Shortest time in seconds until the current work (`now`) is published again, if nothing else has changed."""
 
 FASTEST_S, SLOWEST_S = 0.3, 5.0
-"""Seconds before the next check for changes: FASTEST_S if something has changed, SLOWEST_S more if nothing has."""
+"""Seconds between two checks for changes: FASTEST_S after the bell, or SLOWEST_S + FASTEST_S if it does not ring."""
 
 
 class Publishing:

@@ -51,7 +51,7 @@ def chain_of(path: pathlib.Path, published: list[str]) -> tuple[list[Any], str]:
 
 
 def check_order(lines: list[Any]) -> None:
-    """Step 2: a round's list comes before its result, rounds are in order, and a label always has the same program."""
+    """Check that a round's list comes before its result, that rounds are in order, and that a label has one program."""
     due, listed, labels = 1, set[int](), dict[str, str]()
     for kind, each in lines:
         if kind == "list":
@@ -72,7 +72,7 @@ def check_order(lines: list[Any]) -> None:
 
 
 def check_seeds(season: str, opening: Any, lists: dict[int, Any], rounds: list[Any], final: Any) -> None:
-    """Step 3: each seed has the hash that was published before; all follow from the season's seed, if it is revealed."""
+    """Check that each seed has the published hash and, if the season's seed is known, that all seeds follow from it."""
     for each in rounds:
         if each["seed"]:
             hash_ = sha256(bytes.fromhex(each["seed"]))
@@ -94,7 +94,7 @@ def derived(seed: str, path: str) -> bytes:
 
 
 def check_sums(number: int, sums: Any, listed: Any) -> None:
-    """Step 4: the sums of a round agree with each other and with its list."""
+    """Check that the sums of a round agree with each other and with its list of meetings."""
     players = {player["label"] for player in listed["players"]}
     tables, faults, weights = Counter[str](), Counter[str](), Counter[tuple[str, ...]]()
     planned = Counter[tuple[str, ...]]()
@@ -122,7 +122,7 @@ def check_sums(number: int, sums: Any, listed: Any) -> None:
 
 
 def check_records(path: pathlib.Path, each: Any, listed: Any, hashes: dict[str, str], winners: str) -> None:
-    """Step 5: a round's records have its seal and the hashes of its seed and programs; its sums follow from them."""
+    """Check the seal, the seed's hash and the programs in a round's records, and that its sums follow from them."""
     number, (lines, seal) = each["number"], chain_of(path, [])
     expect(seal, each["seal"], f"round {number}: the seal of its records")
     terms = [line for kind, line in lines if kind == "terms"]
@@ -162,7 +162,7 @@ def check_records(path: pathlib.Path, each: Any, listed: Any, hashes: dict[str, 
 
 
 def check_entries(entries: Any, final: Any, hashes: dict[str, str], lines: list[Any]) -> None:
-    """Step 6: the entries are versions of the chain, and the digest to which the final is bound follows from them."""
+    """Check that the entries are versions of the chain, and that the digest that binds the final follows from them."""
     for each in entries["entries"]:
         expect(each["sha256"], hashes.get(each["label"]), f"the program of the entry {each['label']}")
     expect(digest([each["sha256"] for each in entries["entries"]]), entries["digest"], "the digest of the entries")
@@ -260,9 +260,9 @@ def strengths(sets: Any, chosen: list[float], drawn: float, logs: list[float]) -
 
 
 def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[list[float], Covariance, float]:
-    """Return the log strengths in the order of `names`, their covariance, and the drawn tables of the fitted prior.
+    """Return the log strengths in the order of `names`, their covariance, and the number of drawn tables of the prior.
 
-    `orders` has how often each order of versions occurred. `drawn` is the first value for the prior.
+    `orders` has the number of times that each order of versions occurred. `drawn` is the first value for the prior.
     """
     number, sets = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, float](float)
     chosen = [0.0] * len(names)
@@ -289,7 +289,7 @@ def fitted(orders: dict[Any, float], names: list[str], drawn: float) -> tuple[li
 def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
     """Return the ratings in Elo by label (mean 0), and a function for the covariance of two labels' ratings in Elo².
 
-    `orders` has how often each order of versions occurred, in all rounds.
+    `orders` has the number of times that each order of versions occurred in all rounds.
     """
     names = sorted({name for order in orders for equal in order for name in equal})
     number, pairs = {name: nth for nth, name in enumerate(names)}, defaultdict[Any, list[float]](lambda: [0.0, 0.0])
@@ -330,7 +330,7 @@ def ratings(orders: dict[Any, float]) -> tuple[dict[str, float], Any]:
 
 
 def check_ladder(ladder: Any, rounds: list[Any], authors: dict[str, str]) -> None:
-    """Step 7: the rows of the ladder follow from the sums of all rounds up to the round of the ladder."""
+    """Check that the rows of the ladder follow from the sums of all rounds up to the round of the ladder."""
     orders, tables, faults, number = Counter[Any](), Counter[str](), Counter[str](), ladder["round"]
     for each in rounds:
         if each["number"] <= number and each["state"] == "finished":

@@ -73,9 +73,9 @@ def require_season(place: Path) -> None:
 
 
 def played_season(place: Path) -> Tournament:
-    """Return the config of a season folder; if its croupier.toml is wrong, that of its last round, with the same game.
+    """Return the config of a season folder. If its croupier.toml is wrong, return the config of the last round.
 
-    Raise UserError if croupier.toml is wrong and the season has no round yet.
+    All rounds have the game of the season. Raise UserError if croupier.toml is wrong and the season has no round yet.
     """
     try:
         return loaded_season(place)
@@ -87,7 +87,11 @@ def played_season(place: Path) -> Tournament:
 
 
 def site_address(place: Path, bind: str) -> str:
-    """Return the address of the site in links, without a slash at its end. Raise UserError if croupier.toml is wrong."""
+    """Return the address of the site for links, without a slash at its end.
+
+    It is `address` in [season]; if that is empty, the URL of a site that listens at `bind`. Raise UserError if
+    croupier.toml is wrong.
+    """
     season = terms_of(loaded_season(place))
     host, _, port = bind.rpartition(":")
     return season.address or url_of(host.strip("[]"), port)
@@ -186,7 +190,7 @@ class Service:
         )
 
     async def _publish_first(self, publishing: Publishing) -> None:
-        """Publish all documents before the first request is answered. If the machine cannot write them, wait."""
+        """Publish all documents before the first request is answered. Try until the machine can write them."""
         while True:
             try:
                 return publishing.publish()
@@ -236,7 +240,10 @@ class Service:
                 season.logged("practice", f"{done.author}/{done.bot}-{done.number}", str(done.state))
 
     async def _wait_for_machine(self, what: str, failed: UserError | OSError) -> None:
-        """Log what the machine lacks, and wait before the caller tries again. Raise an error of another cause."""
+        """Log what the machine lacks, and wait TRY_AGAIN_S, after which the caller tries again.
+
+        Raise `failed` if it is a UserError of another cause: one without the exit code 6.
+        """
         if isinstance(failed, UserError) and failed.exit_code != 6:
             raise failed
         self._season.waits(what, failed)
@@ -308,7 +315,7 @@ class Service:
 def what_is_logged(request: Request, answer: Answer) -> tuple[str, str] | None:
     """Return the kind and the subject of the log line about an answered request; None if it is not logged.
 
-    Refused requests are logged only if they are the organiser's. Examinations are logged when they are over.
+    A refused request of an author is not logged. An examination is logged when it is over.
     """
     match request:
         case Manage():

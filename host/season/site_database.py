@@ -65,7 +65,7 @@ class SiteDatabase:
     # Written by the season process.
 
     def put(self, topic: str, table: Table[V], value: V) -> None:
-        """Write a row, unless an equal row is there already."""
+        """Write a row of a table, and change the revision of `topic`. Do nothing if an equal row is there already."""
         if self.database.put(table, value):
             self._revise(topic)
 
@@ -74,7 +74,10 @@ class SiteDatabase:
         self.put(name, DOCUMENT, Document(name, _encode(document)))
 
     def remove(self, topic: str, table: Table[Any], **which: Any) -> None:
-        """Remove the rows whose columns have the values of `which`."""
+        """Remove the rows of a table whose columns have the values of `which`.
+
+        Change the revision of `topic` if a row was removed.
+        """
         condition = " AND ".join(f"{column} = ?" for column in which)
         if self.database.change(f"DELETE FROM {table.name} WHERE {condition}", *which.values()):
             self._revise(topic)

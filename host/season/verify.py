@@ -118,7 +118,8 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
 def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
     """Return the seed of the season; None if it is missing or cannot be read.
 
-    Add a sentence to `found` if it cannot be read, or is not the one that was committed to.
+    Return None, too, if the commitment cannot be read. Add a sentence to `found` if the seed or the commitment cannot
+    be read, or if the seed is not the one that the season has committed to.
     """
     if not folder.seed_file.exists():
         return None
@@ -152,7 +153,11 @@ class RoundCheck:
         """The sums that follow from the journal; the stored sums of the season if the journal cannot be read."""
 
     def differences(self, share: float) -> Iterator[str]:
-        """Yield a sentence for each error in the round: in its seed, its list, its journal or its sums."""
+        """Yield a sentence for each error in the round.
+
+        It may be in the seed, the list of meetings, the journal, or the sums that the season has stored of the round.
+        `share` is the part of the tables to play again, 0 to 1.
+        """
         which = self._which
         if self._seed is not None and round_root(self._seed, which.number).hex() != which.seed:
             yield "its seed does not follow from the seed of the season"
@@ -175,7 +180,10 @@ class RoundCheck:
             yield "the list in its folder is not the one of the scheduler"
 
     def _journal(self, journal: Journal, share: float) -> Iterator[str]:
-        """Yield the differences in the journal, or only in its chain if the answers have been removed."""
+        """Yield a sentence for each difference between the journal and its seal, its seed or its recorded answers.
+
+        If the answers have been removed, no table is played again: only seals and results are checked.
+        """
         which, game = self._which, None if journal.reduced else prepared_game(journal)
         if journal.seal() != which.seal:
             yield "the seal of its journal is not the one that was published"

@@ -17,7 +17,7 @@ UNDONE = ("entries", "seed")
 """Subjects of the chain that the store may lack: entry was opened again, or the final is on another machine now."""
 
 FREE = (("terms", "croupier"), ("terms", "name"))
-"""Values that may differ: the kind of a line, and the beginning of a key.
+"""Values that may differ. Each is a pair: the kind of a line, and the beginning of a key in it.
 
 They change without an event, and the season seals them when it is opened the next time.
 """
@@ -59,9 +59,10 @@ class SealedSeason:
             self.differences.append(f"the chain: no line has the seal {seal}")
 
     def compare(self, season: Season, rounds: Sequence[Round]) -> Iterator[str]:
-        """Yield a sentence for each value in the store that differs from the chain, and each thing only in the chain.
+        """Yield a sentence for each value in the store that differs from the chain.
 
-        A thing that only the store has is not a difference: it is appended when the season is opened or exported.
+        Also yield one for each thing that only the chain has. A thing that only the store has is not a difference,
+        because it is appended to the chain when the season is opened or exported.
         """
         last, found = dict(self._last), [*facts(season, rounds)]
         events = {content["kind"] for kind, about, content in found if kind == "change" and about not in last}

@@ -1,4 +1,4 @@
-"""Publish a journal: the page and the API documents of a run, made once for all clients whenever the journal changes."""
+"""Publishes a journal as a page and as API documents. They are made once for all clients when the journal has changed."""
 
 import contextlib
 import gzip
@@ -139,9 +139,10 @@ class LivePublisher:
         return self._replays[name]
 
     async def events(self, selection: str | None) -> AsyncIterator[bytes]:
-        """Yield the events of the selected tables, as `export jsonl` writes them, within MAX_EXPORT_SHARE of a core.
+        """Yield the events of the selected tables in chunks, as `export jsonl` writes them.
 
-        Raise UserError, before the first chunk, when the selection does not exist or is still withheld.
+        `_one_export_at_a_time` limits the use of the processor. Raise UserError, before the first chunk, when the
+        selection does not exist or is still withheld.
         """
         selected = await self._one_export_at_a_time(partial(self._select, selection))
         for path, tables in selected:
@@ -233,7 +234,7 @@ class LivePublisher:
         return Snapshot(number, page, api, notification, summary.state)
 
     def _forget_other_run(self, summary: RunSummary) -> None:
-        """Discard the cache if it belongs to another run, or if the run has been changed since."""
+        """Discard the cache if the last summary was of another run, or if the run has been corrected since."""
 
         def key(of: RunSummary) -> tuple[object, ...]:
             return of.run.seed_sha256, of.run.began, of.run.changes
@@ -244,7 +245,10 @@ class LivePublisher:
     def _make_chip_charts(
         self, journal: Journal, seed: bytes, summary: RunSummary, replays: Sequence[TableRef]
     ) -> list[Chips]:
-        """Return the chips by round of one table for each group. Finished tables do not change, so cache them."""
+        """Return the chips by round of one offered table of each group; nothing if the game has no such chart.
+
+        Charts are cached, because finished tables do not change.
+        """
         if not display_of(summary.game).chips_by_round:
             return []
         groups = {group.name for stage in summary.stages for group in stage.groups}
@@ -271,7 +275,7 @@ class LivePublisher:
     def _select(self, selection: str | None) -> list[tuple[str, Sequence[int]]]:
         """Return the path of each selected fixture, with the numbers of its selected tables.
 
-        Without a selection, return all that may be shown.
+        Without a selection, select all tables that may be shown.
         """
         with self._journal() as journal:
             root_of(journal)

@@ -117,7 +117,10 @@ class LiveSite:
 
 
 def application(publisher: LivePublisher, local: bool) -> Starlette:
-    """Return the application. A `local` one accepts only this machine's own host names, against DNS rebinding."""
+    """Return the application with all routes.
+
+    If it is `local`, it accepts only requests for a host name of this machine. This prevents DNS rebinding.
+    """
     site = LiveSite(publisher)
     routes = [
         Route("/", site.page),
@@ -166,7 +169,7 @@ async def prepend(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byt
 # GZipMiddleware would compress again for each client, and the ETags of StaticFiles depend on the time of a file.
 # Here a body is compressed once for all clients, and its ETag survives a restart (docs/watching.md).
 def conditional_response(request: Request, cached: CachedResponse, media_type: str) -> Response:
-    """Return a cached response, or status 304 when the client has it already."""
+    """Return a cached response, compressed if the client accepts gzip; status 304 if the client has it already."""
     headers = {"etag": cached.etag, "cache-control": "no-cache", "vary": "accept-encoding"}
     known = request.headers.get("if-none-match", "").split(",")
     if {cached.etag, "*"} & {etag.strip() for etag in known}:

@@ -124,9 +124,10 @@ def _problems(name: str, known: set[str], names: list[str]) -> Iterator[Problem]
 
 
 def names_in(sheet: Path | None) -> list[str]:
-    """Return the names of a sheet's authors, spelled as a season allows. Raise UserError if it cannot be read.
+    """Return the names of the authors in a CSV file, spelled as a season allows; none for None.
 
-    If the first line has no title of a column with names, the first column has the authors.
+    The column titles say where the names are. Without such titles, they are in the first column. Raise UserError if
+    the file cannot be read.
     """
     from host.inspect.roster import names_students, read_roster, roster_name
     from host.season.entries.names import MAX_AUTHOR_CHARS, usable_name

@@ -11,7 +11,10 @@ REASON = click.Option(["--reason"], default="", metavar="TEXT", help="shown on t
 
 
 def print_answer(context: CliContext, action: Any, **what: str) -> None:
-    """Leave a request with the fields `what` in the inbox, and print its answer. Raise UserError if it is refused."""
+    """Leave a request for `action` with the fields `what` in the inbox, and print its answer.
+
+    Print a notice instead if no process runs the season. Raise UserError if the request is refused.
+    """
     from host.season.entries.inbox import Manage
     from host.season.manage import manage
     from host.season.service import require_season

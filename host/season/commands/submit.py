@@ -92,7 +92,7 @@ def contents_of(path: Path) -> tuple[str, bytes]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of a bot from its bot.toml, or from its file name if it has no bot.toml or cannot be loaded."""
+    """Return the name of a bot from its bot.toml; if it has none or cannot be loaded, from the name of its file."""
     from host.bots.bot_spec import MANIFEST
     from host.sandbox.limits import Limits
     from host.season.entries.names import MAX_BOT_CHARS, usable_name
