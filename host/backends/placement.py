@@ -27,7 +27,7 @@ class Placement(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the placement in force: "core" or "free"."""
+        """Return "core" if each worker has its own cores, otherwise "free"."""
         return "core" if self.cores else "free"
 
     def cores_of(self, index: int) -> tuple[int, ...]:

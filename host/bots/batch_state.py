@@ -212,7 +212,7 @@ class BatchState:
 
 
 class TableIds:
-    """The numbers, from 1, under which one process knows the open tables; and the lines that report ended tables to it."""
+    """Numbers the open tables of one process, from 1, and collects the lines that report ended tables to the process."""
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol

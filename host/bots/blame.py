@@ -24,7 +24,10 @@ class Ending(NamedTuple):
 
     @property
     def passed_no_limit(self) -> bool:
-        """Return whether the output counts as an answer: no field is set, except perhaps `crashed`, the exit status."""
+        """Return whether the output counts as an answer: it has no fault, and the process started and exceeded no limit.
+
+        The exit status (`crashed`) does not matter.
+        """
         return not any(self[:-1])
 
 

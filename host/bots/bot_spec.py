@@ -411,7 +411,7 @@ def floor_problems(limits: Limits, toml: Toml) -> list[Problem]:
 def longest_answer(limits: Limits, protocol: str) -> int:
     """Return the maximum number of bytes of an answer: the limit `output`, but at most MAX_ANSWER_BYTES.
 
-    If a process answers one question only, or croupier does not know the protocol, at most MAX_ARGV_ANSWER_BYTES.
+    If a process answers one question only, or croupier does not know the protocol, it is at most MAX_ARGV_ANSWER_BYTES.
     """
     known = PROTOCOLS.get(protocol)  # a journal of a stranger may name any
     return min(limits.output, MAX_ANSWER_BYTES if known and known.persistent else MAX_ARGV_ANSWER_BYTES)

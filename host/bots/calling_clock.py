@@ -43,9 +43,9 @@ class CallingClock(Clock):
         self._failure: HostFailure | None = None  # failure of the call of a model; the next `look` raises it
 
     def begin(self, questions: Sequence[HasQuestion], asked: float) -> None:
-        """Start the clock for questions, as Clock does. Let the budget and the exchanges of the bot know the first question.
+        """Start the clock for questions, as Clock does. First cancel the bot's last call of a model if it is still open.
 
-        Cancel a call of a model that the bot has not ended.
+        Store the place of the first question in the bot's budget and in its exchanges with models.
         """
         self._end_call()
         budget, first, last = self.model_budget, questions[0], questions[-1]

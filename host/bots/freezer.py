@@ -64,7 +64,10 @@ class Freezer:
                 turn.pause()
 
     def wake_soon(self) -> None:
-        """If an answer is slow, look at the idle bots, begin to measure those not paused, and set the timer to the next look."""
+        """If an answer is slow, look at the idle bots, and set the timer to the moment of the next look.
+
+        Also begin to measure the processor time of the idle bots that were not paused.
+        """
         if self._timer < 0 or not (self.idle and self.slow):
             return
         self.look()

@@ -34,7 +34,10 @@ class HostFailures:
         return self._by_bot[bot] >= MAX_HOST_FAILURES - 1
 
     def is_last(self, failure: HostFailure) -> bool:
-        """Return whether a failure, which is not counted yet, is the last one that the fixture may have under `failure.bot`."""
+        """Return whether the fixture may have no later failure of the same kind under the bot `failure.bot`.
+
+        `failure` is not counted yet.
+        """
         return self._counter(failure)[failure.bot] >= MAX_HOST_FAILURES - 1
 
     def count(self, failure: HostFailure) -> None:

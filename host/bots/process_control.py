@@ -28,7 +28,10 @@ class ProcessControl:
             child.close()
 
     async def shut_down(self, child: AskedProcess, patience: float) -> None:
-        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds. Read its stderr."""
+        """Close the input of an idle process, and kill it if it does not exit within `patience` seconds.
+
+        Read the rest of its standard error.
+        """
         self._end_turn()
         child.close_input()
         try:

@@ -110,7 +110,7 @@ class Seat:
 
     @property
     def stderr(self) -> list[tuple[QuestionPlace, bytes]]:
-        """Return the stored pieces of the bot's standard error, each with its table, the earliest first."""
+        """Return the stored pieces of the bot's standard error, the earliest first, each with its place (`StderrLog.tails`)."""
         return self._process.stderr_log.tails
 
     def stderr_tail(self, table: int) -> bytes:

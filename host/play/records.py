@@ -155,7 +155,10 @@ class Record(NamedTuple):
         )
 
     def stored_summary(self) -> tuple[Any, ...]:
-        """Return the first fields of a summary (see `summary`), as a journal stores them for a decided fixture."""
+        """Return the first fields of this record, as a journal stores them for a decided fixture.
+
+        The record must be a summary (see `summary`).
+        """
         return tuple(self)[: MAX_STORED_FIELDS if self.retries else STORED_FIELDS + bool(self.models)]
 
 

@@ -107,7 +107,7 @@ class Limits(NamedTuple):
     def at_most(self, other: "Limits") -> "Limits":
         """Return the smaller value of each limit, and the models that both allow.
 
-        The bank has the scope of this one. If one of them sets `floor`, the new `floor` is the smaller `per_move`.
+        The bank keeps its scope. If this object or `other` sets `floor`, the result's `floor` is the smaller `per_move`.
         """
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return Limits(*(min(mine, theirs) for mine, theirs in pairs))._replace(

@@ -128,7 +128,10 @@ class _ViewType(NamedTuple):
 
     @classmethod
     def of(cls, said: ViewType) -> "_ViewType":
-        """Return the type that the process has named. If its module does not have it, create one without nested types."""
+        """Return the type of views that the process has named, and its decoder.
+
+        If this process has not imported the type, create a NamedTuple with the same fields, without nested types.
+        """
         view: Any = sys.modules.get(said.module)
         for name in said.name.split("."):
             view = getattr(view, name, None)
