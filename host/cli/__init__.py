@@ -78,7 +78,7 @@ GONE = {
     "version": "croupier --version",
     "watch": "croupier status --follow",
 }
-"""Commands that there were, and what does the same."""
+"""Removed commands, each with its replacement."""
 
 SAME = {"docs": "explain"}
 """Other names of commands."""
@@ -107,7 +107,7 @@ class CliContext(NamedTuple):
 
     @property
     def registry(self) -> "Registry":
-        """What the names in journals stand for, with the code that the folder's croupier.toml names."""
+        """Return the registry with which journals are read. It has the code that the folder's croupier.toml names."""
         from host.config.resolver import registry_of
 
         return registry_of(self.folder)
@@ -196,7 +196,7 @@ def group(ctx: click.Context, folder: str, as_json: bool, quiet: bool, verbose: 
 
 
 class CommandResult(Protocol):
-    """What a command returns: it can be printed as lines and as one JSON object."""
+    """The result of a command. It can be printed as lines, or as one JSON object."""
 
     def json(self) -> Mapping[str, Any]:
         """Return the keys of the JSON object, without its schema."""
@@ -208,7 +208,7 @@ class CommandResult(Protocol):
 
 
 class Facts(NamedTuple):
-    """A result of which everything is known: the keys of its JSON object, and its lines for people."""
+    """A result that consists of the keys of its JSON object and of its lines for people."""
 
     keys: Mapping[str, Any]
     lines: Iterable[str]
@@ -257,7 +257,11 @@ def _encoded(schema: str, facts: Mapping[str, Any]) -> bytes:
 
 
 def print_problems(error: UserError, as_json: bool) -> int:
-    """Print all problems of an error; return its exit code. The JSON object has the first problem's keys at its top."""
+    """Print all problems of an error, and return its exit code.
+
+    With `as_json`, print one JSON object to standard output, with the keys of the first problem at its top level.
+    Otherwise print a text to standard error.
+    """
     if as_json:
         problems = [problem.json() for problem in error.problems]
         try:
@@ -272,7 +276,7 @@ def print_problems(error: UserError, as_json: bool) -> int:
 
 
 def fit_width(text: str) -> str:
-    """Wrap the lines of a text at 100 columns."""
+    """Wrap the lines of a text at MAX_COLUMNS."""
     lines = text.splitlines()
     return "\n".join(part for line in lines for part in (_wrapped(line) if len(line) > MAX_COLUMNS else [line]))
 
@@ -330,14 +334,20 @@ NAMED_COMMAND = re.compile(rf"\bcroupier ({'|'.join(COMMANDS.keys() - WITHOUT_FO
 
 
 def in_folder(text: str, folder: str) -> str:
-    """Return a text whose commands work where the user stands: with -C and a folder that is not the current one."""
+    """Return a text in which the commands have the option -C `folder`, so that the user can run them as they are.
+
+    Return the text unchanged if `folder` is the current folder. Commands that need no folder do not get the option.
+    """
     if Path(folder) == Path():
         return text
     return NAMED_COMMAND.sub(lambda found: f"croupier -C {shlex.quote(folder)} {found[1]}", text)
 
 
 def _completed(error: UserError, arguments: Sequence[str]) -> UserError:
-    """Return an error whose hints name the command, and whose commands name the folder that the user gave."""
+    """Return an error in whose texts all commands have the folder that the user gave with -C.
+
+    A hint about the usage names the help of the command.
+    """
     folder = ([folder for option, folder in pairwise(arguments) if option == "-C"] or ["."])[-1]
     usage = f"croupier {command_of(arguments)} --help"
     problems = [
@@ -351,7 +361,7 @@ def _completed(error: UserError, arguments: Sequence[str]) -> UserError:
 
 
 def global_options_first(words: Sequence[str]) -> list[str]:
-    """Move the global options before the command, so that users may also write them after it."""
+    """Return the words with the global options first, so that users may also write these after the command."""
     first: list[str] = []
     others: list[str] = []
     rest = iter(words)
@@ -384,7 +394,7 @@ def executes_rules(arguments: Sequence[str]) -> bool:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run the command line with these words, or with those of the process, and exit.
+    """Run a command line, and exit. `words` are its arguments; None: the arguments of the process.
 
     Exit codes: 0 success, 1 negative result, 2 wrong usage, 3 error in a config, 4 a bot does not build or start,
     5 interrupted, 6 the machine lacks something, 7 a game has left fixtures without a result, 8 `compare` is undecided,
@@ -438,7 +448,10 @@ def _own_code_error(cause: BaseException) -> UserError | None:
 
 
 def _open_standard_descriptors() -> None:
-    """Open closed standard descriptors to nowhere. Otherwise the next file, for example the journal, would get their numbers."""
+    """Connect the closed ones of the descriptors 0, 1 and 2 to /dev/null.
+
+    Otherwise the next file that is opened, for example the journal, would get such a number.
+    """
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(opened, True)
     os.close(opened)
@@ -452,7 +465,7 @@ def _reader_has_gone() -> bool:
 
 
 def used_folders(arguments: Sequence[str]) -> list[Path]:
-    """Return the folders in which a command writes: that of the tournament, and the cache."""
+    """Return the folders in which a command writes: the folder given with -C, if any, and the cache."""
     chosen = [Path(folder) for option, folder in pairwise(arguments) if option == "-C"]
     with contextlib.suppress(OSError):
         chosen.append(cache_dir())
@@ -460,7 +473,11 @@ def used_folders(arguments: Sequence[str]) -> list[Path]:
 
 
 def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:
-    """Write the traceback of a bug to a file; return the error that names it. It must not look like a bot's fault."""
+    """Write the traceback of an unexpected exception to a file, and return an error that names the file.
+
+    The error has the exit code 70, so that it does not look like the fault of a bot. If `verbose` is not empty, the
+    error has the traceback, too.
+    """
     import tempfile
     import traceback
 

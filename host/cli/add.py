@@ -106,7 +106,7 @@ def add(
 
 
 def _write_log(bots: Path, sheet: Path | None) -> None:
-    """Write the log of all intakes as CSV, if the user wants it."""
+    """Write the log of all intakes as CSV to `sheet`. Do nothing if `sheet` is None."""
     from host.base.output import write
     from host.base.sheet import as_csv
 
@@ -115,7 +115,11 @@ def _write_log(bots: Path, sheet: Path | None) -> None:
 
 
 def _naming_both(error: UserError, submission: Path, before: list[str]) -> UserError:
-    """Return the error of a submission; if this command has added another one of the same name, it names both."""
+    """Return the error of a submission.
+
+    If the error is about the name, and this command has added another submission with the same name, return an error
+    that names both. `before` are the paths of the submissions that were added.
+    """
     name = intake_log.bot_name_of(submission)
     twin = next((path for path in before if intake_log.bot_name_of(Path(path)) == name), "")
     if not twin or error.problems[0].code not in ("C003", "C016"):
@@ -149,7 +153,10 @@ def _print_late(context: CliContext, tournament: "Tournament", names: list[str],
 def _add_one(
     context: CliContext, tournament: "Tournament", submission: Path, name: str | None, level: Level, *, force: bool
 ) -> dict[str, Any]:
-    """Add one submission, and print what it answered. Return its row. Raise UserError if it does not build or start."""
+    """Add one submission, print the remarks of its check, and return its row for --json.
+
+    Raise UserError if it does not build or start.
+    """
     import trio
 
     from host.base.paths import display_path
@@ -180,7 +187,7 @@ def _add_one(
 
 
 def _logged(entered: "Entered", submission: Path) -> IntakeRow:
-    """Return the row of a bot that has been added, in the log of the intake."""
+    """Return the row for an added bot in the log of intakes."""
     problem = next(iter(entered.report.problems), Problem("", "", ""))
     return IntakeRow(
         submission=str(submission),
@@ -200,7 +207,7 @@ def _logged(entered: "Entered", submission: Path) -> IntakeRow:
 def _replace(
     context: CliContext, tournament: "Tournament", submission: Path, name: str, reason: str, level: Level
 ) -> None:
-    """Replace a bot by a new version, and print what it answered. Raise UserError if the run cannot take it."""
+    """Replace a bot by a new version, and print the remarks of its check. Raise UserError if the run cannot take it."""
     import trio
 
     from host.tournament.entries import replace_version

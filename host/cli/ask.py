@@ -1,4 +1,4 @@
-"""The command `ask`: asks a bot a recorded question again; and bundles, which carry such a question elsewhere."""
+"""The command `ask`: asks a bot a recorded question again. Also writes bundles: files with such a question."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class AskOptions(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The words of `ask`: which bot is asked, and which question; None if that is not given."""
+    """The bot and the question that the words of `ask` name; None if they do not name it."""
 
     bot: str | None
     where: str | None
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
 class Questions(NamedTuple):
     """The questions to ask, and the paths of the bots that played, if the journal has them.
 
-    `earlier`: whether --same puts other questions before them.
+    `earlier` is True if --same would ask other questions first.
     """
 
     repro: "Repro"
@@ -216,7 +216,7 @@ def parse_target(context: CliContext, journal: Path | None, where: str) -> "tupl
 
 
 def _spec(context: CliContext, word: str, game: "Game", sources: Mapping[str, str]) -> "Submission":
-    """Return the bot that a word names. For games outside a tournament, the journal has the paths of the bots."""
+    """Return the bot that a word names. `sources` has the paths of the bots in the journal, by name."""
     from host.ops.bots import find_bots
 
     source = sources.get(word, "")
@@ -244,7 +244,7 @@ def _built(submission: "Submission", repro: "Repro", level: Level, models: "Repl
 
 
 class Export(NamedTuple):
-    """What to export, and where to."""
+    """The arguments and options of `export`."""
 
     form: str
     selection: str | None  # a stage, a table, fault:ID or `last`; for `public` the folder
@@ -282,7 +282,10 @@ def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
 
 
 def _fault_or(context: CliContext, export: Export) -> str:
-    """Return the question to bundle: by default the last fault of the journal."""
+    """Return the selection of an export; if there is none, `fault:ID` of the last fault in the journal.
+
+    Raise UsageError if the journal has no fault.
+    """
     from host.journal.reader import reading
 
     if export.selection not in (None, "last"):

@@ -22,9 +22,10 @@ MAX_ASK_STDERR_LINES = 5
 
 
 class AskReport(NamedTuple):
-    """The replies of a bot to recorded questions. `earlier`: whether --same would put other questions before them.
+    """The replies of a bot to recorded questions.
 
-    `models` says where its requests to models are not the recorded ones.
+    `earlier` is True if --same would ask other questions first. `models` are notes about each request of the bot to a
+    model that is not the recorded one.
     """
 
     repro: Repro
@@ -128,7 +129,7 @@ class AskReport(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where two bots answer the same recorded questions differently."""
+    """The differences between the answers of two bots to the same recorded questions."""
 
     place: str  # the bot that was asked then
     game: Game
@@ -138,7 +139,7 @@ class Difference(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """Return how many questions both bots were asked."""
+        """Return the number of questions that both bots were asked."""
         return min(len(self.mine), len(self.theirs))
 
     def json(self) -> dict[str, Any]:
@@ -199,7 +200,7 @@ def _row(reply: Reply, bot: BuiltBot, game: Game) -> dict[str, Any]:
 
 
 def _cause(reply: Reply) -> str:
-    """Return what the bot did if its answer is late now; "" if it is not."""
+    """Return why the answer was late this time; "" if it was not late."""
     answer = reply.now.answer
     is_late = isinstance(answer, Fault) and answer.kind is FaultKind.TIMEOUT
     return cause_of_time_out(reply.now) if is_late else ""

@@ -1,4 +1,4 @@
-"""Shared by several commands: wrap prose, find a recorded bot, and print standings."""
+"""Functions that several commands share. They wrap prose, find a recorded bot, and print standings."""
 
 import shutil
 import textwrap
@@ -28,7 +28,11 @@ def recorded_bot(name: str, recorded: Collection[str]) -> str:
 
 
 def print_standings(context: CliContext, path: Path, *, interrupted: bool, on_one_line: bool) -> None:
-    """Print the standings of the last stage with results of a journal; if it gives grades, print these as text."""
+    """Print the standings of the last stage of a journal that has results.
+
+    If the stage gives grades, print the grades instead, except with --json. With --json and `on_one_line`, print the
+    JSON object on a single line.
+    """
     from host.journal.reader import reading
     from host.ops.journals import find_stage
     from host.report.listings import by_bot, results_of

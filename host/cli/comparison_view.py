@@ -25,7 +25,7 @@ class ComparisonView(Quiet):
         self._planned, self._words, self._silent = planned, words, silent
 
     def begin(self, bots: Sequence[BuiltBot]) -> None:
-        """Start the clock, and name the bots that could be asked for several tables at once."""
+        """Start the clock. Warn if both bots are the same program, and name bots that could play faster."""
         if self._planned.same_program:
             new, old = self._words
             click.echo(f"WARNING  {new} and {old} are the same program: neither can be stronger", err=True)
@@ -38,7 +38,7 @@ class ComparisonView(Quiet):
             )
 
     def report(self, comparison: Comparison, verdict: Verdict) -> None:
-        """Print a new state, if it is time."""
+        """Print the state of the comparison, at most every PROGRESS_INTERVAL_S, until the test has decided."""
         now = time.monotonic()
         if self._silent or verdict.accepted or now - self._printed_at <= PROGRESS_INTERVAL_S:
             return
@@ -59,5 +59,5 @@ class ComparisonView(Quiet):
 
 
 def _without_number(name: str) -> str:
-    """Return the name of the bot of which this is another copy: `mine` for `mine#2`."""
+    """Return the name of a bot without the number of its copy: `mine` for `mine#2`."""
     return name.partition("#")[0]

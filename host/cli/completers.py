@@ -66,7 +66,7 @@ def stage_kinds(_ctx: click.Context, _param: click.Parameter, incomplete: str) -
 
 
 def languages(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the languages of starter bots."""
+    """Complete languages of starter bots."""
     templates = Path(__file__).parents[1] / "submissions" / "templates"
     return _matching(incomplete, sorted(path.stem for path in templates.glob("*.jinja")))
 
@@ -90,7 +90,7 @@ def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def _folder(ctx: click.Context) -> Path:
-    """Return the folder of the command line."""
+    """Return the folder that the option -C names; without -C, the current folder."""
     return Path(str(ctx.find_root().params.get("folder") or "."))
 
 

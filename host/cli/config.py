@@ -56,7 +56,10 @@ def _settings(context: CliContext) -> Facts:
 
 
 def _check(context: CliContext) -> Facts:
-    """Return that the tournament can be run. Raise UserError for whatever `run` would refuse before it builds a bot."""
+    """Return the settings of a tournament that can be run, or of a season; print the warnings about a tournament.
+
+    Raise UserError for everything that `run` would refuse before it builds a bot.
+    """
     from host.config.tournament_config import load
     from host.results.disqualification import rule
     from host.tournament.loading import check_playable

@@ -26,7 +26,10 @@ def correct(
     plan: "Callable[[Journal, bytes, str], Correction]",
     dry_run: bool,
 ) -> None:
-    """Plan a correction, make it, and print it. Raise UserError if a run is playing the tournament."""
+    """Call `plan` for a correction, make the correction, and print it. With `dry_run`, print the plan and make nothing.
+
+    Raise UserError if a run is playing the tournament.
+    """
     from host.inspect.recorded import root_of
     from host.journal.reader import reading
     from host.journal.tournament_dir import Folder

@@ -180,7 +180,7 @@ def _languages() -> list[LanguageSupport]:
 
 
 def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
-    """Play rogues at this machine's level, print their verdicts, and exit with 6 if one did not get its verdict."""
+    """Play rogues at this machine's level, print their verdicts, and exit: with 0 if all are as expected, else with 6."""
     import trio
 
     from host.inspect.attack import attacked, gallery
@@ -201,7 +201,7 @@ def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
 
 
 def _ask_models(context: CliContext) -> NoReturn:
-    """Ask each model of the tournament one word, print what came back, and exit with 6 if one did not answer."""
+    """Ask each model of the tournament for one word, print the replies, and exit: with 0 if all answer, else with 6."""
     import trio
 
     from host.config.tournament_config import load

@@ -29,7 +29,7 @@ def print_estimate(context: CliContext, forecast: Forecast) -> None:
 
 
 def _lines(forecast: Forecast, folder: str, *, verbose: bool) -> Iterator[str]:
-    """Yield what will be played, and how long it will take."""
+    """Yield lines about the tables that will be played, and about the estimated time."""
     yield f"{one_line(forecast.name)} · {forecast.game} · level {forecast.level.label}"
     for stage in forecast.stages:
         yield f"  {stage.stage:<14} {stage.kind:<12} {amount_text(stage)}"
@@ -48,7 +48,7 @@ def is_lower_bound(forecast: Forecast) -> bool:
 
 
 def stage_json(stage: StageEstimate) -> dict[str, object]:
-    """Return a stage as JSON has it; `tables` is null where a fixture is a whole tourney."""
+    """Return the JSON keys of a stage. `tables` is null if the fixtures of the stage are whole tourneys."""
     row = stage._asdict() | {"meetings": [meeting._asdict() for meeting in stage.meetings]}
     if row.pop("tourneys"):
         row["tables"] = None
@@ -69,7 +69,7 @@ def amount_text(stage: StageEstimate) -> str:
 
 
 def meeting_lines(stage: StageEstimate, most: int) -> Iterator[str]:
-    """Yield the meetings that are already known, one per line."""
+    """Yield up to `most` of the meetings that are already known, one per line, and a line about the others."""
     if stage.tourneys or not stage.fixtures:
         return
     for meeting in stage.meetings[:most]:

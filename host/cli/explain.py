@@ -55,7 +55,10 @@ def explain(context: CliContext, word: str | None) -> None:
 
 
 def about(word: str) -> list[Section]:
-    """Return the sections that treat a word, those with the word in the heading first; for "", the title of each page."""
+    """Return up to MAX_SECTIONS sections that contain a word, those with the word in the heading first.
+
+    For "", return the first section of each page.
+    """
     if not word:
         return [section for section in sections() if section.level == 1]
     pattern = re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE)

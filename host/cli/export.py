@@ -21,14 +21,14 @@ GONE = {
     "chain": "croupier export public FOLDER writes its lines to records.ndjson",
     "changes": "croupier status --json has them",
 }
-"""Forms that there were, and what has the same."""
+"""Removed forms, each with its replacement."""
 
 
 class Form(click.Choice[str]):
     """One of the FORMS."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return a form. Raise UsageError for one that is gone."""
+        """Return the form that a word names. Raise UsageError if the form has been removed, or does not exist."""
         if value in GONE:
             raise click.UsageError(f"export {value} is gone: {GONE[value]}")
         return super().convert(value, param, ctx)
@@ -67,7 +67,7 @@ def export(context: CliContext, /, **values: Any) -> None:
 
 
 def _print(context: CliContext, chosen: Export, count: int, unit: str, more: str = "") -> None:
-    """Print how much was written to which file."""
+    """Print the name of the file that was written, and the number of units in it."""
     facts = {"path": str(chosen.output), "form": chosen.form, "count": count}
     print_result(context, "export", Facts(facts, [f"{chosen.output}: {counted(count, unit)}{more}"]))
 
@@ -86,7 +86,7 @@ def _export_tables(context: CliContext, chosen: Export) -> None:
 
 
 def _export_public(context: CliContext, chosen: Export) -> None:
-    """Write the folder of `export public`, or write it again: its files are those of this moment."""
+    """Write the folder of `export public` from the present state of the journal. Replace files of an earlier export."""
     import json
 
     from host.config.resolver import CONFIG

@@ -48,7 +48,7 @@ def faults(context: CliContext, bot: str | None, kind: str | None, version: int 
 
 
 def check_kind(kind: str) -> None:
-    """Raise UsageError if a fault of this kind does not exist."""
+    """Raise UsageError if there is no such kind of fault."""
     kinds = [str(each) for each in FaultKind]
     if kind not in kinds:
         message = unknown_name("kind of fault", kind, kinds)

@@ -111,7 +111,7 @@ def library_games(library: str) -> "list[Playable]":
 
 
 def _library_lines(library: str, games: "list[Playable]") -> Iterator[str]:
-    """Yield the games of a library that can be played as lines, then the others with the reason."""
+    """Yield a line for each game of a library that can be played, then the others with the reasons."""
     playable = [game for game in games if not game.obstacle]
     for game in playable:
         low, high = game.seats

@@ -32,7 +32,11 @@ def continue_in_child() -> None:
 
 
 def _wait(child: int, place: RulesPlace) -> NoReturn:
-    """Wait for a child. Exit with its exit code, or end like it. Raise UserError for one that the rules have ended."""
+    """Wait for a child process. Exit with its exit code, or end by the same signal.
+
+    Raise UserError if the rules of a game have ended the child, or have computed for longer than MAX_RULES_S. A child
+    whose rules compute too long is killed.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches the child too
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: os.kill(child, number))

@@ -1,4 +1,4 @@
-"""Tells the folder of a season from that of a tournament, without reading the whole of its croupier.toml."""
+"""Finds out whether a folder is that of a season or that of a tournament, without parsing its croupier.toml."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ IN_A_SEASON = {
     ("standings", "grades", "faults", "replay", "report", "redo", "export", "ask"),
     "each round is a tournament: -C rounds/0001, in the folder of the season",
 )
-"""What to use in a season instead of a command for tournaments."""
+"""The replacement, in a season, of each command that is for tournaments."""
 
 
 def refuse_in_a_season(folder: Path, command: str) -> None:
@@ -33,7 +33,7 @@ def refuse_in_a_season(folder: Path, command: str) -> None:
 
 
 def is_season(folder: Path) -> bool:
-    """Return whether the croupier.toml of a folder has a table [season]. The whole file is not checked."""
+    """Return whether the first 64 KiB of a folder's croupier.toml have a table [season]. The file may have errors."""
     try:
         with (folder / "croupier.toml").open("rb") as file:
             return bool(SEASON_TABLE.search(file.read(64 * 1024).decode(errors="replace")))

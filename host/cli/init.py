@@ -71,7 +71,10 @@ def init(
 
 
 def _next_steps(place: Path, source: Path, game: "Game", language: str) -> Iterator[str]:
-    """Yield what to do next with a starter bot. One of a game without sample bots plays against copies of itself."""
+    """Yield lines that tell how to edit, check and play a starter bot.
+
+    If the game has no sample bots, the bot plays against copies of itself.
+    """
     from host.rules.catalogue import ref_of
     from host.submissions.sample_bots import samples
 
@@ -86,7 +89,11 @@ def _next_steps(place: Path, source: Path, game: "Game", language: str) -> Itera
 
 
 def write_referee(place: Path, language: str) -> Facts:
-    """Write a game with a referee into a folder. Raise UsageError for a language without one, UserError for the folder."""
+    """Write a game with a referee into a folder, and return the facts to print.
+
+    Raise UsageError if there is no referee in `language`, or if the name of the folder cannot be the name of a game.
+    Raise UserError if the folder is not empty or cannot be written.
+    """
     from host.submissions.languages import LANGUAGES, language_called
     from host.submissions.scaffold import REFEREES, referee_files
 
@@ -127,7 +134,10 @@ def _choose_game(context: CliContext, name: str | None) -> "Game":
 
 
 def _choose_language(name: str | None, place: Path) -> "Language":
-    """Return the language that is named, or else that of the suffix of the file. Raise UsageError."""
+    """Return the language `name`; without a name, the language of the suffix of `place`.
+
+    Raise UsageError if the language is unknown, or if the name and the suffix contradict each other.
+    """
     from host.submissions.languages import ANY, LANGUAGES, language_called, language_of
 
     by_suffix = language_of(place.suffix)

@@ -101,7 +101,7 @@ class Live(Plain):
         self._screen.console.print(escape_control_chars(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress) -> None:
-        """Count a finished fixture, and draw a frame if it is time."""
+        """Count a finished fixture. Draw a frame if the last one is old enough, or if all known fixtures are done."""
         if progress.stage != self._stage:
             self._stage, self._began, self._at_start = progress.stage, time.monotonic(), progress.done
         self._tally.add(progress)

@@ -35,7 +35,7 @@ LOGS = click.option(
 
 
 def _without_json(context: click.Context, _option: click.Parameter, as_csv: bool) -> bool:
-    """Return whether the command prints CSV. Raise UsageError if it shall print JSON, too."""
+    """Return `as_csv`, the value of --csv. Raise UsageError if --json is given, too."""
     if as_csv and context.obj.json:
         raise click.UsageError("--csv and --json are two forms of the same rows: leave out one of the two")
     return as_csv
@@ -59,7 +59,7 @@ ROSTER = click.option(
 
 
 def conditions(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how bots play outside a tournament: the fields of `Conditions` but `mirror`."""
+    """Add the options that say how bots play outside a tournament: the fields of `Conditions` except `mirror`."""
     for option in (UNSAFE, LOGS, LIMITS, WORKERS_OPTION, PRESET, SEED_OPTION, GAME_OPTION):
         command = option(command)
     return command

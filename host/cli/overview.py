@@ -12,7 +12,7 @@ from host.base.toml_file import read
 from host.cli.in_a_season import is_season
 
 Steps = Mapping[str, str]
-"""The three commands that are likely next, and what they do."""
+"""The commands that are likely next, each with a text that says what it does."""
 
 ESTIMATE, PLAY = "who plays whom, and how long it will take", "play the tournament; ^C loses nothing"
 STANDINGS, PROGRESS = "the standings with error bars", "the progress of the run"
@@ -26,7 +26,7 @@ class Overview(NamedTuple):
     names_folder: bool = False  # whether the commands already name the folder
 
     def completed(self, complete: Callable[[str], str]) -> "Overview":
-        """Return the overview with commands that name the folder."""
+        """Return the overview with `complete` applied to each command, unless the commands name the folder already."""
         if self.names_folder:
             return self
         return self._replace(steps={complete(command): does for command, does in self.steps.items()})
@@ -63,7 +63,7 @@ def overview(folder: Path) -> Overview:
 
 
 def _season(folder: Path) -> Overview:
-    """Return the commands for a season."""
+    """Return the overview of a season's folder."""
     values = _texts_in(folder / "croupier.toml")
     title, game = values.get("name", ""), values.get("game", "")
     name = f"a season of {game}" + (f', "{title}"' if title else "")
@@ -75,7 +75,7 @@ def _season(folder: Path) -> Overview:
 
 
 def _tournament(folder: Path) -> Overview:
-    """Return the state of a folder's tournament, and the commands for that state."""
+    """Return the overview of a tournament's folder, with commands for its state."""
     values = _texts_in(folder / "croupier.toml")
     title, game = values.get("name", ""), values.get("game", "")
     name = f"a tournament of {game}" + (f', "{title}"' if title else "")
@@ -116,7 +116,7 @@ def _state_of(journal: Path, folder: Path) -> str:
 
 
 def _bot(folder: Path) -> Overview:
-    """Return the bot of a folder, and the commands that try it."""
+    """Return the overview of a bot's folder, with commands that try the bot."""
     values = _texts_in(folder / "bot.toml")
     name, game = values.get("name", ""), values.get("game", "")
     option, place = "" if game else " -g GAME", shlex.quote(str(folder))

@@ -15,7 +15,11 @@ SILENT_START_S = 2.0  # of a stage, in which no line is printed
 
 
 class Plain:
-    """Prints a line for each percent, at most every second and at least every ten. Short stages print nothing."""
+    """Prints lines of progress: at most one per MIN_LINE_INTERVAL_S if a new percent of the stage is done.
+
+    While the percent stays the same, it prints one per MAX_LINE_INTERVAL_S. In the first SILENT_START_S of a stage it
+    prints nothing.
+    """
 
     def __init__(self) -> None:
         self._stage, self._percent, self._printed_at, self._began = "", -1, 0.0, time.monotonic()
@@ -38,7 +42,7 @@ class Plain:
         click.echo(progress_text(progress) + ("" if progress.more else self.left(progress)))
 
     def left(self, progress: Progress) -> str:
-        """Return the estimated time left; "" if too little has been played."""
+        """Return the estimated time left; "" if fewer than two fixtures were played, or if all are done."""
         played, seconds = progress.done - self._at_start, time.monotonic() - self._began
         if played < 2 or progress.done >= progress.known:
             return ""
@@ -58,7 +62,7 @@ class Quiet(Plain):
 
 
 class OnStderr(Plain):
-    """Prints every line to standard error: the output of the command is its result."""
+    """Prints every line to standard error, because standard output is for the result. Prints no progress."""
 
     def say(self, text: str) -> None:
         """Print one line."""

@@ -18,9 +18,11 @@ def progress_view(
     head: Callable[[Tally], Iterable[str]] = lambda _tally: (),
     tally: Tally | None = None,
 ) -> Iterator[Plain]:
-    """Print a run with a view of this kind; `auto` is live on a terminal, and plain lines elsewhere.
+    """Yield a view that prints the progress of a run.
 
-    `stop` says what ^C does, `head` returns the first lines of a live frame, `tally` has what was counted before.
+    `kind` is live, plain, json, none, stderr or auto. `auto` is none if `quiet`, live on a terminal with colours, and
+    plain otherwise. For a live view, `stop` says what ^C does, `head` returns the first lines of a frame, and `tally`
+    has counted the fixtures that were played before.
     """
     if kind == "auto":
         kind = "none" if quiet else "live" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "plain"

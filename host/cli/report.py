@@ -83,7 +83,7 @@ def report(
 
 
 def _write_packet(context: CliContext, journal: Path | None, bot: str, output: Path | None) -> None:
-    """Write what the author of a bot may see."""
+    """Write the zip with everything that the author of a bot may see, and print a summary of it."""
     from host.inspect.packet import packet_of
     from host.report.packet_file import packet_zip
 

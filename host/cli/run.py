@@ -137,7 +137,7 @@ def _play(context: CliContext, chosen: "RunOptions", progress: str) -> "RunOutco
 
 
 def _print_standings(context: CliContext, outcome: "RunOutcome", *, on_one_line: bool) -> None:
-    """Print the standings of the last stage played. An interrupted run may have none."""
+    """Print the standings of the last stage played. Print nothing if an interrupted run has no standings yet."""
     from host.journal.tournament_dir import Folder
 
     journal = Folder(context.folder).journal

@@ -51,7 +51,7 @@ def serve(context: CliContext, journal: Path | None, bind: str, spoilers: bool) 
 
 
 def lower_priority() -> None:
-    """Give processes that play on this machine priority over this one: their bots have deadlines."""
+    """Lower the priority of this process, because bots that play on this machine have deadlines."""
     os.setpriority(os.PRIO_PROCESS, 0, 19)
     with contextlib.suppress(OSError):  # containers may forbid it; the nice value is the larger part
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

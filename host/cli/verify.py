@@ -133,7 +133,10 @@ class VerifyResult(NamedTuple):
 
 
 def promised_seed(path: Path) -> str | None:
-    """Return the sha256 of the seed that was committed to for a tournament's journal; None without a commitment."""
+    """Return the sha256 of the seed that a tournament has committed to.
+
+    Return None if there is no commitment, or if `path` is not the journal of a tournament's folder.
+    """
     from host.journal.tournament_dir import Folder
 
     folder = Folder(path.absolute().parent.parent)
@@ -142,7 +145,10 @@ def promised_seed(path: Path) -> str | None:
 
 
 def verify_journal(path: Path, registry: "Registry", share: float, seal: str, seed: bytes | None) -> VerifyResult:
-    """Verify a journal, or a share of its tables, with the published seed; None: with the seed in the folder."""
+    """Verify a journal: a `share` of its tables (0 to 1) and all its seals.
+
+    `seal` is a published seal; empty: none is given. `seed` is the published seed; None: use the seed in the folder.
+    """
     from host.inspect.source_replay import prepared_game
     from host.inspect.verify import verify
     from host.journal.reader import reading
