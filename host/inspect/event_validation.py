@@ -149,7 +149,7 @@ def _fact(game: Game, where: str, name: str, fact: Any, seats: int) -> Any:
 def checked_value(game: Game, where: str, value: Any, depth: int = 0) -> Any:
     """Return a value as JSON values that every browser can represent, with escaped texts.
 
-    Raise UserError if it has none.
+    Moves and faults in it stay as they are. Raise UserError for a value that cannot be displayed.
     """
     if value is None or isinstance(value, (bool, Move, Fault)):
         return value

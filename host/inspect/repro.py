@@ -114,7 +114,7 @@ def _repro(journal: Journal, recorded: RecordedFixture, bot: str, player: str, p
 
 
 def _asked_of(recorded: RecordedFixture, player: str, tables: range) -> Iterator[Decision]:
-    """Yield the questions of a process at some tables. Skip questions after it was benched, which were not sent."""
+    """Yield the decisions of a process at some tables. Skip the questions that were not sent because it was benched."""
     for nth in tables:
         players = recorded.players(nth)
         if player in players:

@@ -186,7 +186,9 @@ def _named(bots: Sequence[str]) -> str:
 
 
 def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: Sequence[int]) -> tuple[int, list[str]]:
-    """Play tables of a fixture again. Return how many were played, and a sentence for each difference.
+    """Play tables of a fixture again. Return the number of tables, and a sentence for each difference.
+
+    If the record does not fit its tables, play none of them; the number is then 0.
 
     `chosen` has the indexes of the tables in the fixture, from 0. `bots` are the bots of the journal by name.
     """

@@ -40,7 +40,10 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _take(descriptor: int, path: Path) -> None:
-    """Take a lock; raise UserError if it is held. `lock_holder` also holds it for a moment, so try three times."""
+    """Take a lock. Raise UserError if another process holds it.
+
+    Try three times, because `lock_holder` also holds the lock for a moment.
+    """
     for patience in (0.05, 0.1, None):
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

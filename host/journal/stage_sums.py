@@ -10,7 +10,7 @@ from host.play.records import Record
 from host.rating.results import Sums
 
 SHOWN_REPLAYS = 3
-"""Number of reasons for replays that are kept: the newest."""
+"""Maximum number of reasons for replays in the sums. The sums keep the newest reasons."""
 
 
 class StageSums(msgspec.Struct):

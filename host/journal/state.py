@@ -204,7 +204,7 @@ class RunState:
         return self.terms.settings(self.game, self.configs) if self.terms else {}
 
     def sealed(self) -> dict[str, Any]:
-        """Return the values that are sealed when the run begins: everything fixed by then that its results depend on.
+        """Return the values that are sealed when the run begins: everything fixed by then on which the results depend.
 
         A seed in croupier.toml stays secret; its hash is sealed.
         """

@@ -87,7 +87,10 @@ class Folder:
         return bool(self.seed_file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
     def commit(self) -> Commitment:
-        """Fix the seed before the tournament; draw one if there is none. Return the commitment to publish."""
+        """Fix the seed before the tournament, and return the commitment to publish.
+
+        Draw a seed if there is none. If there is a commitment already, return it.
+        """
         if before := self.committed():
             return before
         self.create_seed()
@@ -105,7 +108,7 @@ class Folder:
             raise damaged_seed(self.commitment_file, "is not a commitment", RESTORE) from broken
 
     def reset(self) -> None:
-        """Delete the journal, the seed, and the folders that the run has written. Only `--fresh` does this.
+        """Delete the journal, the seed, its commitment, and the folders that the run has written, as `--fresh` asks.
 
         A committed seed that no table has used is not deleted, because its hash may have been published.
         """

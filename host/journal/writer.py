@@ -130,7 +130,10 @@ class JournalWriter(Journal):
                 self._store_sums(stage)
 
     def add_undecided(self, stage: str, record: Record, fixture: Fixture) -> None:
-        """Add a fixture that has no result. If it is already there, change nothing."""
+        """Add a fixture that has no result.
+
+        Change nothing if a fixture with its path counts, or has already been added as one without a result.
+        """
         with self._written():
             if self.place_of(record.path) is not None or self.undecided_at(record.path) is not None:
                 return

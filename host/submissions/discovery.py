@@ -443,7 +443,7 @@ def _language(contents: FileTree, spec: BotSpec, toml: Toml) -> tuple[str, list[
 def _entry(contents: FileTree, row: Language, toml: Toml) -> tuple[str, list[Problem]]:
     """Return the script or program to run if bot.toml does not name it: the only one, or the one with a usual name.
 
-    If there is none, or several, return "" and the problem.
+    If no file can be the one, or several can, return "" and the problem.
     """
     top = [name for name in contents.names if "/" not in name and name != MANIFEST]
     if row.is_executable:

@@ -339,7 +339,7 @@ STARTER = (
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "exec(compile(open(__file__, 'rb').read(), __file__, 'exec'))"
 )
-"""Starts a Python bot with line-buffered output. (With -u, each `print` would be two writes.)
+"""The program that starts a Python bot with line-buffered output. (With -u, each `print` would be two writes.)
 
 -S skips the module `site`, which halves the start time. This program sets the package folders and exit() instead.
 """
@@ -349,14 +349,14 @@ STARTER_2 = (
     "import __builtin__, os, sys; __builtin__.exit = __builtin__.quit = sys.exit; sys.stdout = os.fdopen(1, 'w', 1); "
     "del sys.argv[0]; __file__ = sys.argv[0]; execfile(__file__)"
 )
-"""Starts a Python 2 bot with line-buffered output, without the packages of the machine."""
+"""The program that starts a Python 2 bot with line-buffered output, without the packages of the machine."""
 
 READY = (
     "import builtins, sys; builtins.exit = builtins.quit = sys.exit; sys.path += {packages!r}; del sys.path[0]; "
     "sys.stdout.reconfigure(line_buffering=True); del sys.argv[0]; __file__ = sys.argv[0]; "
     "home = {{}}; exec({text!r}, home); globals().pop('home')['serve'](__file__, {guest!r}, {kit!r}, globals())"
 )
-"""Starts an interpreter that stays alive and forks for each start.
+"""The program of an interpreter that stays alive, and forks itself for each start of a bot.
 
 -E ignores PYTHONPATH: the bot's packages must not get into the interpreter.
 """
@@ -390,7 +390,8 @@ def is_python_2(spec: "BotSpec") -> bool:
 def warm_python(submission: Submission, kit: Kit) -> Command:
     """Return the command of an interpreter that forks this bot for every start.
 
-    The command of a cold start begins with the same number of words. Its further words are the arguments of the fork.
+    It has as many words as the part of a cold start's command that ends with the script. The words that follow the script
+    in the command of a cold start become the arguments of the fork.
     """
     program = python(submission)
     entry, _ = kit.get("__main__", (submission.spec.entry, ""))
@@ -628,7 +629,7 @@ MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'",
 
 
 def requires_hint(fault: Evidence) -> str:
-    """Return the line of bot.toml that names the package of a missing module."""
+    """Return a hint for a missing module: the line of bot.toml that names its package, or the file to add."""
     found = MISSING_MODULE.search(fault.stderr.decode(errors="replace"))
     module = found[1].partition(".")[0] if found else ""
     return f'requires = ["{PACKAGE_OF.get(module, module)}"] in bot.toml, or put {module}.py into its folder'
@@ -650,7 +651,10 @@ def build_rust(submission: Submission, _question: Command) -> list[Step]:
 
 
 def cargo_program(submission: Submission) -> str:
-    """Return the name of the program of a Cargo package: its `default-run`, else its first [[bin]], else its own name."""
+    """Return the name of the program of a Cargo package: its `default-run`, or its first [[bin]], or its own name.
+
+    If its Cargo.toml has none of them or is wrong, return the name of the bot: cargo reports the error.
+    """
     try:
         described = read_untrusted(submission.folder / CARGO).data
         binaries = [described["package"].get("default-run"), *(each["name"] for each in described.get("bin", ()))]
