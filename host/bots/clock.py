@@ -156,7 +156,7 @@ class Clock:
     def failed(self, wall: float, *, is_late: bool) -> None:
         """Record a fault that ends the process, `wall` seconds after the question. `wall` is 0 if no question was open.
 
-        Take the time of a question from the bank; if the answer is late, empty the bank. Call this while the process is
+        Take the time of the open answer from the bank; if the answer is late, empty the bank. Call this while the process is
         still alive.
         """
         spent = 0.0

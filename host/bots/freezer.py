@@ -149,10 +149,10 @@ class FreezeState:
         self.is_paused = False
 
     def must_pause(self, passed: float) -> bool:
-        """Return whether the bot must be paused, because another bot has been thinking for `passed` seconds.
+        """Return whether the bot must be paused while another bot is thinking.
 
-        A bot is paused if it has computed without a question, if `passed` is at least LONG_OFF_TURN_S, or if its processor
-        time cannot be measured.
+        For `passed` seconds, this bot has had no question and the other bot has had one. Pause this bot if it has computed
+        without a question, if `passed` is at least LONG_OFF_TURN_S, or if its processor time cannot be measured.
         """
         if self.used_before is None:
             self.count()
