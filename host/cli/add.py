@@ -55,8 +55,9 @@ def add(
 ) -> None:
     """Add submissions (a file, a folder, a .zip or .tar) to the tournament: copy, build and start them.
 
-    A submission that does not build or start is not added. Each is asked the questions of `croupier check`; what it does
-    wrong is printed, but does not keep it out. After a run has begun, `croupier run` plays what a new bot has missed.
+    A submission that does not build or start is not added. Each one is asked the questions of `croupier check`; its
+    errors are printed, but it is added all the same. After a run has begun, `croupier run` plays the tables that a new bot
+    has missed.
     """
     from host.config.tournament_config import load
     from host.journal.check import journal_exists

@@ -180,7 +180,7 @@ def _languages() -> list[LanguageSupport]:
 
 
 def _attack(context: CliContext, names: tuple[str, ...]) -> NoReturn:
-    """Play rogues at this machine's level, print their verdicts, and exit: with 0 if all are as expected, else with 6."""
+    """Play rogues at this machine's level, print the verdicts, and exit: with 0 if all are as expected, else with 6."""
     import trio
 
     from host.inspect.attack import attacked, gallery

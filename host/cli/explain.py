@@ -34,7 +34,8 @@ class Section(NamedTuple):
 def explain(context: CliContext, word: str | None) -> None:
     """Explain an error code: what it means, why it happens and what to do.
 
-    With another word, print the places in the documentation that treat it, the best one first; without one, its pages.
+    With another word, print the places in the documentation that have the word, the best one first. Without a word, list
+    the pages of the documentation.
     `croupier docs` is the same command.
     """
     word = word or ""

@@ -14,9 +14,9 @@ from host.ops.bots import find_entries
 def ls(context: CliContext, names: tuple[str, ...], hashes: bool) -> None:
     """List the bots of the tournament: language, protocol, missing programs, problems.
 
-    With --hashes, each line is the sha256 by which a tournament identifies the program, and its bot. That of a bot that requires
-    packages covers them too, so it is known once the bot is built. The records of `croupier export public` have it
-    in the line of the bot's version.
+    With --hashes, each line is the sha256 by which a tournament identifies the program, and the name of the bot. If a bot
+    requires packages, the sha256 covers them, too, and is known only after the build: the line has - instead. The records
+    of `croupier export public` have it in the line of the bot's version.
     """
     from host.config.tournament_config import load
     from host.submissions.build import program_hash, protocol_of

@@ -17,7 +17,8 @@ from host.cli import CliContext, Facts, completers, print_result
 def remove(context: CliContext, bot: str) -> None:
     """Remove a bot that has not played yet, or a submission that was refused. A bot's files are moved to bots/.replaced.
 
-    If both have the name, its path says which is meant. A bot of a run that has begun is withdrawn instead: `croupier withdraw`.
+    If a bot and a refused submission have the same name, give the path of one. A bot of a run that has begun is withdrawn
+    instead: `croupier withdraw`.
     """
     from host.config.tournament_config import load
     from host.journal.tournament_dir import Folder

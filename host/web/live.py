@@ -1,4 +1,4 @@
-"""Publishes a journal as a page and as API documents. They are made once for all clients when the journal has changed."""
+"""Publishes a journal as a page and as API documents, made once for all clients when the journal has changed."""
 
 import contextlib
 import gzip

@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Draw a secret link for each author, and print it. Send each author his own.
 
-    The season takes them in within a second; if it is not open, when it is opened. Without `address` in [season], the links
-    have the address at which its site listens, or has listened last.
+    The links are valid within a second if the season is open, and otherwise when it is opened. Without `address` in
+    [season], the links have the address at which the site of the season listens, or listened last.
     """
     if old_sheet:
         click.echo("WARNING  --csv FILE is called --roster FILE now", err=True)

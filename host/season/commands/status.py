@@ -8,7 +8,7 @@ from host.cli import CliContext, print_result
 @click.command("status")
 @click.pass_obj
 def command(context: CliContext) -> None:
-    """Say how the season stands: its round, its bots, what waits, and when the next round begins."""
+    """Print the status of the season: its round, its bots, the waiting submissions, and the time of the next round."""
     from host.season.service import require_season
     from host.season.status import season_status
 

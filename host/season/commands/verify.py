@@ -25,8 +25,8 @@ from host.cli.verify import parse_percent, parse_seal
 def command(context: CliContext, share: float, seal: str) -> None:
     """Compute the list of every round again, and every score from the recorded answers; exit code 1 if anything differs.
 
-    It also checks the chain and the seals, that every round was dealt from the season's seed, what the season counts of
-    each round, and the ladder.
+    It also checks the chain, the seals and the ladder, that every round was dealt from the season's seed, and the sums that
+    the season has stored of each round.
     """
     from host.season.service import played_season
     from host.season.verify import verify_season
