@@ -101,7 +101,8 @@ class RecordedTable(NamedTuple):
     def play(self, tell: Tell = None) -> "Table | ToldTable":
         """Play the table again, to its end.
 
-        Raise ValueError if there are more answers than questions, UserError (exit code 3) if an organiser's own game fails.
+        Raise ValueError if there are more answers than questions. Raise UserError (exit code 3) if an organiser's own game
+        fails, GameFailed if a game of croupier fails.
         """
         try:
             return self.begun(self.answers, tell)
@@ -109,7 +110,7 @@ class RecordedTable(NamedTuple):
             blame_game(self.game, failed)
 
     def begun(self, answers: Iterable[Answer] = (), tell: Tell = None) -> "Table | ToldTable":
-        """Return the table after its first answers, played from its transcript if there is one, otherwise by the rules.
+        """Return the table after `answers`, its first answers. Play it from its transcript, or by the rules if it has none.
 
         Raise GameFailed if the game fails, AnswersDoNotFit if the transcript is damaged.
         """

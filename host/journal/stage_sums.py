@@ -10,7 +10,7 @@ from host.play.records import Record
 from host.rating.results import Sums
 
 SHOWN_REPLAYS = 3
-"""Maximum number of reasons for replays in the sums. The sums keep the newest reasons."""
+"""Maximum number of restarts in each of the lists `stalls` and `failures`. They have the newest ones."""
 
 
 class StageSums(msgspec.Struct):

@@ -185,7 +185,7 @@ class RunState:
         return {stage.name: stage for stage in self.stages}[name]
 
     def with_stages(self, *configs: StageConfig) -> "RunState":
-        """Return the state with these stages instead. A stage with a known name keeps its status, bots and places."""
+        """Return the state with stages of these configs. A stage with a known name keeps its status, bots and places."""
         known = {stage.name: stage for stage in self.stages}
         stages = (
             replace(before, config=config.as_begun(before.config))

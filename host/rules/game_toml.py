@@ -66,7 +66,7 @@ def _sides(value: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def _answers(value: Any) -> Any:
-    """Return the forms of an answer as a tuple, or a Pattern. Raise InvalidValue."""
+    """Return the forms of an answer as a tuple, or a Pattern. Raise InvalidValue if the value describes neither."""
     if isinstance(value, dict):
         return _pattern(value)
     forms = value if isinstance(value, list) else [value]
@@ -117,7 +117,7 @@ def _compiled(pattern: Any) -> Any:
 
 
 def _fields(value: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a view, each with its type, in the order of game.toml. Raise InvalidValue."""
+    """Return the fields of a view, each with its type, in the order of game.toml. Raise InvalidValue if one is wrong."""
     example = 'view = ["hand", "trick", "points"]'
     if (
         not isinstance(value, list)

@@ -474,7 +474,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _try_lock(folder: Path) -> Iterator[bool]:
-    """Try to lock a folder; yield whether it succeeded."""
+    """Try to lock a folder for the length of the block. Yield whether this process has the lock."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -462,7 +462,10 @@ async def replay_bundle(folder: Path, level: Level, failed: FailedTable) -> Repl
 
 
 async def _replay(source: RefereeSource, opened: NewTable, answers: Sequence[Answer], lines: list[str]) -> None:
-    """Open a table, and give the answers to its requests in order. Append all lines that are exchanged to `lines`."""
+    """Open a table, and give `answers` to its requests in order, until the table ends or no answers are left.
+
+    Append all lines that host and referee exchange to `lines`.
+    """
     step, given = (await source.advance([opened], {}, ()))[opened.number], 0
     _add_lines(source, lines)
     while step.requests and given + len(step.requests) <= len(answers):
