@@ -255,9 +255,10 @@ class Export(NamedTuple):
 
 
 def bundled(context: CliContext, export: Export) -> tuple[Path, int]:
-    """Write a bundle; return its path and how many questions it holds. Raise UsageError if there is no such fault.
+    """Write a bundle with one question and its history. Return its path and the number of questions in it.
 
-    The selection is fault:ID, TABLE (its first fault), or TABLE:N; by default the last fault.
+    The selection of the export is fault:ID, TABLE (its first fault), or TABLE:N; by default the last fault. Raise
+    UsageError if there is no such fault.
     """
     from host.inspect.bundle import packed
     from host.inspect.repro import repro_of, with_history

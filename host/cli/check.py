@@ -64,7 +64,7 @@ def check(
 
 
 def _check_referees(context: CliContext, places: Sequence[str], bundle: Path | None, unsafe: bool) -> NoReturn:
-    """Check referees, or play the table of a bundle again with one; print what was found, and exit."""
+    """Check referees, or play the table of `bundle` again with one referee. Print the result, and exit with 0 or 1."""
     import trio
 
     from host.ops.level import level_in_force

@@ -34,7 +34,10 @@ def bots(ctx: click.Context, _param: click.Parameter, incomplete: str) -> "list[
 
 
 def _bot_name(path: Path) -> str:
-    """Return the name of a bot. If a shell would split it into words, return that of its folder."""
+    """Return the name of the bot in a file or a folder.
+
+    Return the name of the folder if its bot.toml has no name, or one that a shell would need in quotes.
+    """
     if path.is_file():
         return path.stem
     try:

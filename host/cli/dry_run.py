@@ -1,4 +1,4 @@
-"""Prints what a run will play, and how long it will take."""
+"""Prints the stages and meetings that a run will play, and the estimated time."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -56,7 +56,7 @@ def stage_json(stage: StageEstimate) -> dict[str, object]:
 
 
 def amount_text(stage: StageEstimate) -> str:
-    """Return how much of a stage has not been played yet."""
+    """Return the number of tables and fixtures of a stage that have not been played yet, in words."""
     if stage.bounds == "skipped":
         return f"skipped: only {stage.bots} {plural(stage.bots, 'bot')} reach{'es' * (stage.bots == 1)} it"
     if not stage.fixtures:

@@ -1,4 +1,4 @@
-"""What a bare `croupier` prints: what the current folder contains, and the commands that are likely next."""
+"""The output of `croupier` without a command: the content of the folder, and the commands that are likely next."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ STANDINGS, PROGRESS = "the standings with error bars", "the progress of the run"
 
 
 class Overview(NamedTuple):
-    """What a folder contains, and the likely next commands."""
+    """The content of a folder in words, and the commands that are likely next."""
 
     content: str
     steps: Steps
@@ -44,7 +44,7 @@ class Overview(NamedTuple):
 
 
 def overview(folder: Path) -> Overview:
-    """Return what a folder contains, and the commands that are likely next."""
+    """Return the content of a folder in words, and the commands that are likely next."""
     if is_season(folder):
         return _season(folder)
     if (folder / "croupier.toml").exists():

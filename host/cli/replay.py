@@ -72,7 +72,7 @@ def replay(
 
 
 def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, str]:
-    """Return what all bots of a table, or the one in `seat`, wrote to standard error, by the number of the question."""
+    """Return the standard error of all bots of a table, or of the bot in `seat`, by the number of the question."""
     from host.results.bot_logs import logged
 
     seen = table.sitting.bots if seat is None else (table.sitting.bots[seat],)
@@ -80,7 +80,7 @@ def _stderr(logs: Path, table: "ReplayedTable", seat: int | None) -> dict[int, s
 
 
 def write_page(location: "TableLocation", seat: int | None, path: Path) -> str:
-    """Write a page that plays a table, as one seat saw it if a seat is given. Return its address."""
+    """Write a page that plays a table, and return its URL. If `seat` is given, the page shows the view of that seat."""
     from host.journal.reader import reading
     from host.report.html_file import page_of_table
 

@@ -1,4 +1,4 @@
-"""The command `report`: writes a run as one HTML file, or what the author of a bot may see as a zip."""
+"""The command `report`: writes a run as one HTML file, or a zip for the author of one bot."""
 
 import contextlib
 import webbrowser
@@ -98,7 +98,7 @@ def _write_packet(context: CliContext, journal: Path | None, bot: str, output: P
 
 
 def _output_path(context: CliContext, chosen: Path | None) -> Path:
-    """Return the chosen path, otherwise the one in croupier.toml, otherwise report.html in the folder."""
+    """Return the path `chosen`; without it, the path in croupier.toml; without both, report.html in the folder."""
     if chosen is not None:
         return chosen
     usual = "report.html"

@@ -70,7 +70,7 @@ def verify(context: CliContext, share: float, seal: str, seed: str | None, journ
 
 
 class VerifyResult(NamedTuple):
-    """The differences between the results in a journal and those of its replayed answers."""
+    """The result of verifying a journal: the recorded results that differ from those of the replayed answers."""
 
     journal: Path
     run: "RunState"

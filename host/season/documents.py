@@ -22,7 +22,7 @@ State = Literal["open", "paused", "frozen", "final"]
 
 
 class SiteDocument(msgspec.Struct, frozen=True):
-    """The season as a whole: its state, its dates, its limits, its rules, and how many bots it has."""
+    """The season as a whole: its state, its dates, its limits, its rules, and the number of its bots."""
 
     name: str
     game: str

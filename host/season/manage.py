@@ -17,8 +17,8 @@ POLL_S = 0.05
 def manage(place: Path, request: Manage) -> Answer | None:
     """Leave a request in the inbox, wait for its answer, and return it.
 
-    If no process runs the season, return None: the season answers the request as soon as it is opened. Raise UserError
-    if the season process does not answer within ANSWER_TIMEOUT_S.
+    If no process runs the season, return None without waiting. The season answers the request when it is opened. Raise
+    UserError if the season process does not answer within ANSWER_TIMEOUT_S.
     """
     folder = SeasonFolder(place)
     name = write_request(folder.inbox, request)

@@ -83,7 +83,10 @@ class SiteDatabase:
             self._revise(topic)
 
     def remove_old(self, topic: str, table: Table[Any], column: str, least: float, author: str = "") -> None:
-        """Remove the rows whose `column` is less than `least`: those of one author, or of all if `author` is empty."""
+        """Remove the rows of a table whose `column` is less than `least`; only those of `author`, if it is not empty.
+
+        Change the revision of `topic` if a row was removed.
+        """
         of_author, values = (" AND author = ?", (least, author)) if author else ("", (least,))
         if self.database.change(f"DELETE FROM {table.name} WHERE {column} < ?{of_author}", *values):
             self._revise(topic)

@@ -86,7 +86,10 @@ async def run_site(folder: Path, bind: str, tell: Callable[[str], None], listens
 
 
 async def _first_line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Return the first JSON object that a site prints: its URL, or why it does not listen; {} if it prints none."""
+    """Return the JSON object in the first line that a site prints; {} if the line has none.
+
+    The object has the URL of the site, or the reason why the site does not listen.
+    """
     assert process.stdout is not None
     line = await trio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)
     try:

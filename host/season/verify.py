@@ -23,7 +23,7 @@ from host.stages.pairs import ListedMeeting
 
 
 class SeasonAudit(NamedTuple):
-    """The result of verifying a season: how much was checked, and all differences in order."""
+    """The result of verifying a season: the numbers of checked rounds and tables, and all differences in order."""
 
     rounds: int
     tables: int  # tables whose recorded answers were played again
@@ -116,9 +116,9 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
 
 
 def _seed(folder: SeasonFolder, found: list[str]) -> bytes | None:
-    """Return the seed of the season; None if it is missing or cannot be read.
+    """Return the seed of the season; None if the seed is missing, or if the seed or the commitment cannot be read.
 
-    Return None, too, if the commitment cannot be read. Add a sentence to `found` if the seed or the commitment cannot
+    Add a sentence to `found` if the seed or the commitment cannot
     be read, or if the seed is not the one that the season has committed to.
     """
     if not folder.seed_file.exists():

@@ -115,7 +115,7 @@ def ladder_differences(shown: LadderDocument, rounds: Sequence[Round], versions:
 
 
 def _apart(computed: Mapping[str, Any], shown: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the name, the computed and the shown value of each figure of a row whose values differ too much.
+    """Yield the name, the computed value and the shown value of each figure of a row that differs by too much.
 
     `moved` is left out, because it follows from the previous ladder, which is not kept.
     """

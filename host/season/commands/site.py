@@ -26,7 +26,7 @@ NICENESS = 5  # bots have deadlines; people can wait a little longer for a page
 def command(context: CliContext, bind: str, url: str, proxies: tuple[str, ...], proxy_header: str) -> None:
     """Serve the pages and the HTTP API of a season.
 
-    It reads published/ and uploads/ and writes requests into inbox/; it needs nothing else of the season.
+    It reads published/ and uploads/, and writes requests into inbox/. It needs no other files of the season.
     """
     import trio
 

@@ -16,7 +16,7 @@ PUBLIC = ("site", "ladder", "rounds")
 
 
 def watched_by(viewer: Viewer) -> Sequence[str]:
-    """Return the topics whose changes a viewer is notified of."""
+    """Return the topics about which a viewer gets events."""
     own = [topic_of(viewer.author)] if viewer.author else []
     return [*PUBLIC, *own, *(["admin"] if viewer.organiser else [])]
 

@@ -92,7 +92,10 @@ def client_of(request: Request, options: SiteOptions) -> Client:
 
 
 def _customer(address: str) -> str:
-    """Return the key by which limits count an address: an IPv4 address as it is, an IPv6 address as its network."""
+    """Return the key under which limits count the requests of an address.
+
+    It is an IPv4 address itself, and the network of an IPv6 address (IPV6_NETWORK_BITS).
+    """
     try:
         known = ip_address(address)
     except ValueError:

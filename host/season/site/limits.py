@@ -1,4 +1,4 @@
-"""Limits how many requests clients may send: a token bucket for each address and each author."""
+"""Limits the requests that clients may send, with a token bucket for each address and each author."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ MAX_KEYS = 20_000  # clients that are remembered; the one that asked least recen
 
 
 class Rate(NamedTuple):
-    """How many requests are allowed: `per_second` in the long run, and `burst` without a pause between them."""
+    """An allowed rate of requests: `per_second` on average, and up to `burst` requests without a pause."""
 
     per_second: float
     burst: int
@@ -52,7 +52,7 @@ class RateLimiter:
 
 
 class Slots:
-    """Limits how many things happen at the same time: `each` for one key, and `all_together` in total."""
+    """Limits the slots that are held at the same time: `each` for one key, and `all_together` in total."""
 
     def __init__(self, each: int, all_together: int) -> None:
         self._each, self._all = each, all_together

@@ -206,8 +206,8 @@ class SeasonPages:
     async def link(self, request: Request) -> Response:
         """Store the secret of a link in a cookie, and redirect to an address without it.
 
-        If the browser has the cookie of another author, return a page that asks the viewer first. Otherwise a page of
-        another site could lead the viewer into the account of somebody else.
+        If the viewer is another author, return a page that asks him first. Otherwise a page of another site could lead
+        him into the account of somebody else.
         """
         secret = request.path_params["secret"]
         found, known = self._season.owner_of(secret), self._season.viewer(request).author

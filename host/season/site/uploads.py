@@ -265,7 +265,7 @@ def too_large(limit: int) -> Refusal:
 
 
 def unreadable(message: str, status: int = 400) -> Refusal:
-    """Return the refusal of a body that is not what the address expects."""
+    """Return the refusal of a body that is not of the form that the address expects."""
     return Refusal(status, Problem("W008", "", message, hint="curl -F file=@bot.tar.gz LINK"))
 
 
