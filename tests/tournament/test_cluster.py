@@ -151,7 +151,7 @@ def test_a_machine_forgets_a_worker_that_has_died() -> None:
         (failed,) = dask_worker.play("forgets", [b"a job"], 1)  # the worker reports the setup, and ends
         assert b"failed" in failed
         assert dask_worker.play("forgets", [b"a job"], 1) == [b""]
-        assert processes() == before
+        assert processes() <= before  # an earlier test may have left one that is forgotten meanwhile
     finally:
         dask_worker.stop("forgets")
 

@@ -50,11 +50,8 @@ from host.web.server import PING_INTERVAL_S, cached_asset, conditional_response
 TEMPLATES = Path(__file__).parent / "templates"
 CHECK = Path(__file__).parents[1] / "season_check.py"
 MAX_CACHED_PAGES, MAX_CACHED_FRAGMENTS = 256, 4
-SHOWN_SUBMISSIONS, SHOWN_FAULTS, SHOWN_ANSWERS = (
-    30,
-    20,
-    20,
-)  # on the page of an author; a link shows all submissions and faults
+# On the page of an author; a link shows all submissions and faults.
+SHOWN_SUBMISSIONS, SHOWN_FAULTS, SHOWN_ANSWERS = 30, 20, 20
 PRACTICE_OPPONENTS = 20  # versions from the top of the ladder that the form offers
 ASSETS = {"style.css": "text/css", "season.css": "text/css", "season.js": "text/javascript"}
 REPORT_POLICY = "sandbox allow-scripts allow-popups; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
