@@ -90,7 +90,7 @@ class BotProcess(Protocol):
     def send(self, batch: Batch) -> PolledProcess | None:
         """Take the next batch. Return the process if the questions have been written to it.
 
-        Otherwise return None: `finish` does the rest.
+        Otherwise return None: the caller awaits `finish`, which starts, writes and reads what is still missing.
         """
         ...
 

@@ -302,7 +302,7 @@ def _own_tmp() -> int:
 
 
 def _bytes_in(pid: int, file: str, rows: re.Pattern[bytes]) -> int:
-    """Return the sum of the sizes in these rows of a process's file, in bytes; 0 if the file cannot be read."""
+    """Return the sum, in bytes, of the sizes that `rows` matches in a file of /proc/PID; 0 if it cannot be read."""
     with suppress(OSError):
         return _sum(rows, read_proc(f"/proc/{pid}/{file}")) << 10
     return 0

@@ -120,7 +120,7 @@ class PersistentProcess:
     def send(self, batch: Batch) -> "PersistentProcess | None":
         """Take the next batch. Return this object if all questions are written to the process and its output can be polled.
 
-        Otherwise return None: `finish` does the rest.
+        Otherwise return None: the caller awaits `finish`, which starts, writes and reads what is still missing.
         """
         self._questions, child, clock = batch.questions, self._child, self._clock
         if batch.questions:

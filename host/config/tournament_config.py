@@ -520,7 +520,10 @@ def _rules_alone(toml: Toml) -> list[Problem]:
 
 
 def rules_of(rules: Any) -> list[str]:
-    """Return the names of the rules that a file can set. Only stages set a rule whose value is a tuple."""
+    """Return the names of the rules that croupier.toml can set.
+
+    Rules whose value is a tuple are left out, because only stages set them.
+    """
     return [name for name in rules._fields if not isinstance(getattr(rules, name), tuple)]
 
 

@@ -143,7 +143,7 @@ class RogueOutcome(NamedTuple):
 
 
 async def attacked(level: Level, rogues: Sequence[Rogue]) -> list[RogueOutcome]:
-    """Play rogues at a level, one after the other. Return their outcomes, in order."""
+    """Play each rogue in a sandbox of a level, one after the other. Return the outcomes, in the order of `rogues`."""
     honest = {game: await _honest(game, level) for game in {rogue.game for rogue in rogues}}
     return [await _one(rogue, honest[rogue.game], level) for rogue in rogues]
 

@@ -128,7 +128,7 @@ def _drawn_fact(game: Game, where: str, event: str, name: str, fact: Any, seats:
 
 
 def _cut(text: str) -> str:
-    """Return a text of at most TEXT_CHARS characters. It is cut, not refused: it may be what a bot has said."""
+    """Return the text, cut to TEXT_CHARS characters. A longer text is not refused, because a bot may have written it."""
     return text if len(text) <= TEXT_CHARS else f"{text[: TEXT_CHARS - 1]}…"
 
 

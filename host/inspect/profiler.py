@@ -41,7 +41,10 @@ class TimeBreakdown(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return the use that took more than half of the time; "" if none did, or if the answer was too short."""
+        """Return what took more than half of the answer's time (see VERDICTS).
+
+        Return "" if nothing did, or if the answer was too short to judge.
+        """
         wall = sum(self)
         most, words = max(zip(self, VERDICTS, strict=True))
         return words if wall > SHORTEST_EXPLAINED_S and most > wall / 2 else ""

@@ -172,7 +172,7 @@ class CompareResult(NamedTuple):
 
     @property
     def _order(self) -> str:
-        """Return a sentence about the certainty of the order of the two bots, in the words of the standings."""
+        """Return a sentence that says which bot is stronger and how certain that is, in the words of the standings."""
         new, old = map(one_line, self.planned.bots)
         return words(new, old, self.sure) if self.sure >= 0.5 else words(old, new, 1 - self.sure)
 

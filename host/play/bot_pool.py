@@ -262,8 +262,8 @@ class BotPool:
     async def play(self, job: Job) -> Record:
         """Play one fixture and return its record.
 
-        If its game or a model fails, no bot is to blame, and the record is that of an undecided fixture. If one of its
-        bots asks models, store the answers of the fixture, and first use the answers that are already stored.
+        If the game or a model fails, return the record of an undecided fixture; no bot is charged. If a bot of the
+        fixture asks models, first use the answers that an earlier attempt has stored, and store each new answer.
         """
         bots = [self._bots[name] for name in job.fixture.bots]
         if not (self.setup.open_folder and any(bot.limits.models for bot in bots)):

@@ -101,7 +101,7 @@ def mirrored_same_cards(fixture: Fixture, seed: bytes) -> TablePlan:
 
 
 def _shared_deal(fixture: Fixture, path: str) -> str:
-    """Return the name of a deal that does not depend on the first bot, made from a path that depends on it."""
+    """Return `path` without the first bot, so that all first bots that play the same opponents get the same deals."""
     return str(FixtureId.parse(path)._replace(meeting=contestants(fixture.bots[1:])))
 
 

@@ -280,7 +280,7 @@ class Evidence:
 
 
 def duel(won: float, drawn: float, lost: float) -> Meeting:
-    """Return the meeting of the bots "" and "other" at tables that the first one has won, drawn and lost."""
+    """Return a meeting of two bots, "" and "other". `won`, `drawn` and `lost` are numbers of tables, as seen by bot ""."""
     tables = round(won + drawn + lost)
     return Meeting(("", "other"), tables, tables, (won, lost), ((won, 0.0), (0.0, lost)))
 

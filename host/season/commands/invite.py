@@ -25,7 +25,7 @@ class Invited(NamedTuple):
     site_is_known: bool  # whether a site of the season has listened, or croupier.toml has its address
 
     def json(self) -> dict[str, Any]:
-        """Return the links as JSON keys."""
+        """Return the result as a JSON object: `rows` with the name and the link of each author."""
         return {"rows": [{"author": name, "link": link} for name, link in self.links.items()]}
 
     def text(self) -> Iterator[str]:

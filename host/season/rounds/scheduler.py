@@ -423,7 +423,7 @@ class _ContestField:
         return found
 
     def add(self, one: int, other: int, tables: int) -> float:
-        """Count `tables` planned tables of two versions. Return the worth of the same number of further tables."""
+        """Record that `tables` more tables of two versions are planned. Return the worth of as many further tables."""
         variance, known = float(self.variance[one, other]), float(self.known[one, other])
         variance /= 1 + variance * known * tables
         self.variance[one, other] = self.variance[other, one] = variance

@@ -150,7 +150,7 @@ class Season:
     def closes(self) -> float | None:
         """Return when entry closes, in seconds since 1970; None if no time is set.
 
-        Entry closes at `freeze` with its grace, or earlier if the organiser has closed it.
+        Entry closes at `freeze` plus the grace period, or earlier if the organiser has closed it.
         """
         return closing_time(self.store, self.terms.closes)
 

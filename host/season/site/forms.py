@@ -80,7 +80,7 @@ class SeasonForms:
         return response
 
     async def cancel(self, request: Request) -> Response:
-        """Leave a request to cancel a submission of the author."""
+        """Put a request to cancel a submission of the author into the inbox, and redirect to the page of the submission."""
         viewer = self._season.author(request)
         await self._fields(request, viewer)
         row = submission_of(self._season.submissions(viewer.author), request.path_params["id"])
