@@ -77,7 +77,7 @@ def find_stage(journal: "Journal", name: str | None) -> "Position":
 
 
 def split(name: str) -> tuple[str, int]:
-    """Split `league/A+B/7:12` into the name of the table and the number of the question (0 if there is no number)."""
+    """Split `league/A+B/7:12` into the name of a table and the number of a question. Without a number it is 0."""
     table, colon, number = name.rpartition(":")
     return (table, int(number)) if colon and number.isascii() and number.isdecimal() else (name, 0)
 

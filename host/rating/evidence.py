@@ -12,9 +12,9 @@ A value is a sum over meetings, for example the lead of A over B at a table, wit
     deviations = Σ c·c'·product - total² / units
     common     = the variance of one average unit of the whole stage: an imaginary unit for each meeting
 
-`repeats` is above 1 if tables repeat others: so many tables count as one (Kish, "Survey Sampling", 1965). `effect`, the
-design effect, is above 1 if fixtures of the same bots differ by more than their units explain, because bots remember
-events. The analysis of variance estimates one effect for the whole stage, if an F test shows with certainty EFFECT_FROM
+`repeats` is the number of tables that count as one: above 1 if tables repeat others (Kish, "Survey Sampling", 1965).
+`effect`, the design effect, is above 1 if fixtures of the same bots differ by more than their units explain, because bots
+remember events. The analysis of variance estimates one effect for the whole stage, if an F test shows with certainty EFFECT_FROM
 that it exists. For a certainty four imaginary units without a lead are added, so that a few units are never certain
 (Agresti & Coull, "Approximate is better than 'exact'", 1998). The quantiles are Student's t, with the degrees of
 freedom of Satterthwaite. Skewed values of few units follow Hall's transformation ("On the removal of skewness by

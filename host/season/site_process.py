@@ -20,7 +20,7 @@ EXIT_TIMEOUT_S = 5.0
 POLL_S = 0.2
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 STEADY_S = 60.0
-"""A site that has run for so many seconds is started again after the shortest pause."""
+"""A site that ran for at least this time, in seconds, is started again after the shortest pause."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

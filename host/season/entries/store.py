@@ -104,7 +104,7 @@ class Authors:
             self._database.change("DELETE FROM author WHERE name = ?", name)
 
     def remove(self, name: str) -> None:
-        """Remove an author who has submitted nothing.
+        """Remove an author without submissions.
 
         Raise UserError for an unknown author, or one with submissions.
         """

@@ -40,7 +40,7 @@ class Pending(NamedTuple):
 
     @property
     def author(self) -> str:
-        """Return the author who has sent the request; empty for the organiser and for a new author."""
+        """Return the name of the author of the request; empty for a request of the organiser or of a new author."""
         return getattr(self.request, "author", "")
 
     @property
