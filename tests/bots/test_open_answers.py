@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import pytest
 from command import CROUPIER, croupier, environment, with_one_worker
 from helpers import built, fixture_of, level, opened, run, written
@@ -94,7 +95,9 @@ def kill_when(place: Path, is_due: Callable[[], bool]) -> None:
         while not is_due():
             assert run.poll() is None
             time.sleep(0.01)
+        workers = psutil.Process(run.pid).children(recursive=True)  # each ends when it notices that the run has ended
         os.killpg(run.pid, signal.SIGKILL)
+    assert not psutil.wait_procs(workers, timeout=60)[1]
 
 
 def has_heard(server: ModelServer, count: int) -> bool:

@@ -143,9 +143,10 @@ def test_a_season_and_a_run_go_on_after_an_upgrade(
         season.accepted("returns-1")
         done = len(season.events("round", "is over"))
         season.until(lambda: len(season.events("round", "is over")) > done + 1, "the next rounds")
+        bots = {"stands", "ends", "returns"}
+        season.until(lambda: {row["bot"] for row in season.document("ladder")["rows"]} == bots, "a ladder of all bots")
     assert before.items() <= history(season).items()
     assert (season.folder / "published" / "chain.ndjson").read_bytes().startswith(chain)
-    assert {row["bot"] for row in season.document("ladder")["rows"]} == {"stands", "ends", "returns"}
     croupier("-C", season.folder, "season", "verify")
     croupier("-C", season.folder, "season", "export", tmp_path / "export")
     run(sys.executable, "-I", "-S", tmp_path / "export" / "check.py")

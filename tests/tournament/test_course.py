@@ -199,7 +199,7 @@ def agree(journal: Journal) -> None:
                 assert inside == [*state.places]
     if journal.begun:  # corrections take the bots as recorded if a stage before was opened again
         begun = last_begun(journal, SEED)
-        assert [*begun.bots] == now[begun.number].bots
+        assert [*begun.position.bots] == now[begun.number].bots
         assert begun.position.field == now[begun.number].field
 
 
