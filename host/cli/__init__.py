@@ -465,11 +465,11 @@ def _reader_has_gone() -> bool:
 
 
 def used_folders(arguments: Sequence[str]) -> list[Path]:
-    """Return the folders in which a command writes: the folder given with -C, if any, and the cache."""
-    chosen = [Path(folder) for option, folder in pairwise(arguments) if option == "-C"]
+    """Return the folders in which a command writes: the one given with -C, or the current one, and the cache."""
+    chosen = [Path(folder) for option, folder in pairwise(arguments) if option == "-C"] or [Path()]
     with contextlib.suppress(OSError):
         chosen.append(cache_dir())
-    return chosen or [Path()]
+    return chosen
 
 
 def internal_error(cause: BaseException, verbose: Collection[str]) -> UserError:

@@ -207,7 +207,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: S
     kept: dict[int, list[Evidence]] = defaultdict(list)
     for piece in record.evidence:
         kept[piece.table - 1].append(piece)
-    banks = BankCheck(bots)
+    banks, played = BankCheck(bots), 0
     complete = len(chosen) == len(recorded.sittings)
     if recorded.transcripts is not None and len(recorded.transcripts) != len(recorded.sittings):
         return 0, [f"{record.path}: transcripts of {len(recorded.transcripts)} tables"]
@@ -219,6 +219,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: S
         except ValueError as over:
             differences.append(str(over) if isinstance(over, AnswersDoNotFit) else f"{sitting.path}: {over}")
             continue
+        played += 1
         if (lines[nth] if lines else NO_LINE) != table.line(again):
             differences.append(f"{sitting.path}: what the journal compares with other tables is not what was played")
         if again.scores != scores:
@@ -237,7 +238,7 @@ def replay(recorded: RecordedFixture, bots: Mapping[str, RecordedBot], chosen: S
     differences += [f"{record.path}: evidence of a table {nth + 1}" for nth in kept if not 0 <= nth < tables]
     if not differences:
         differences += _sums(recorded, faults if complete else None)
-    return len(chosen), differences
+    return played, differences
 
 
 class BankCheck:

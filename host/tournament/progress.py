@@ -32,8 +32,8 @@ class Progress(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """Whether the kind of the stage decides places, as a knockout does. Then more fixtures than `known` may follow."""
-        return kind_of(self.config).places is not None
+        """Whether more fixtures than `known` may follow, because results decide what is played, as in a knockout."""
+        return kind_of(self.config).changes.adaptive
 
     @property
     def all_meet(self) -> bool:
@@ -50,16 +50,16 @@ class Progress(NamedTuple):
         The bots have no rank if sums do not decide it: in a kind of stage with its own places, such as a knockout, or
         in a ranking that does not follow from sums.
         """
-        sampling, words = kind_of(self.config).sampling, words_of(self.config.rank_by, won=sums.won)
+        kind, words = kind_of(self.config), words_of(self.config.rank_by, won=sums.won)
         follow = [ranking for word in words if (ranking := ranking_of(word)).of_sums] or [ranking_of("score")]
         values = [of_sums for ranking in follow if (of_sums := ranking.of_sums)]
         played = {bot: sums.bots[bot] for bot in self.bots if bot in sums.bots}
         merits = {
-            bot: tuple([value(each, sampling) for value in values])
+            bot: tuple([value(each, kind.sampling) for value in values])
             for bot, each in played.items()
             if each.tables > 0 and each.fixtures > 0
         }
-        ranks, ranked = dict[tuple[float, ...], int](), not self.more and len(follow) == len(words)
+        ranks, ranked = dict[tuple[float, ...], int](), kind.places is None and len(follow) == len(words)
         rows = list[tuple[int | None, str, float]]()
         for place, bot in enumerate(sorted(merits, key=merits.__getitem__, reverse=True), 1):
             rank = ranks.setdefault(merits[bot], place)

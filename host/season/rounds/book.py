@@ -14,9 +14,6 @@ from host.season.entries.store import Store
 from host.season.entries.table import Table
 from host.season.rounds.scheduler import RESTS_AFTER, Meeting, Player, RoundTerms, Sums
 
-CRASH_SERIES = RESTS_AFTER
-"""A version that crashed in this number of fixtures in a row is off the ladder until its author acts."""
-
 
 class RoundSums(msgspec.Struct, frozen=True):
     """The sums of the results of one finished round. `SeasonTotals` adds up the results of all rounds."""
@@ -163,7 +160,7 @@ class SeasonTotals:
         for label, ends in sums.crashed.items():
             for crashed in ends:
                 self._crashes[label] = self._crashes.get(label, 0) + 1 if crashed else 0
-        self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= CRASH_SERIES))
+        self.fallen = tuple(sorted(label for label, times in self._crashes.items() if times >= RESTS_AFTER))
         self._crashes |= dict.fromkeys(self.fallen, 0)
         pace = {
             label: spent / sums.tables[label]

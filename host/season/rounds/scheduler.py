@@ -61,7 +61,7 @@ UNIFORM_EVERY = 5
 """One round in this many is uniform: its tables are spread evenly over the field."""
 
 RESTS_AFTER = 3
-"""A version that crashed in this number of fixtures in a row gets no meetings."""
+"""A version that crashed in this number of fixtures in a row gets no meetings, and is off the ladder, until its author acts."""
 
 NEIGHBOUR_WEIGHT = 0.1
 """The weight of a pair of neighbours in rank that are not both candidates."""
