@@ -27,7 +27,7 @@ from host.results.standings import standings
 from host.sandbox.levels import Level
 from host.stages.kind import StageConfig
 from host.stages.round_robin import RoundRobin
-from host.tournament.progress import Progress
+from host.tournament.progress import Progress, progress_text
 
 BOTS = [f"b{number:02}" for number in range(64)]  # more than are ranked by strength while pairs are missing
 PAIRS = list(combinations(BOTS, 2))
@@ -84,6 +84,11 @@ def test_bots_have_no_live_rank_where_something_else_decides() -> None:
     for kind, rank_by in (("knockout", ["win_rate"]), ("swiss", ["sets"]), ("round-robin", ["win_rate", "elo"])):
         rows = Progress(stage_of(kind, rank_by=rank_by), 1, 1, None, ["ada", "bob"]).places(sums).rows
         assert [(rank, bot) for rank, bot, _ in rows] == [(None, "ada"), (None, "bob")]
+
+
+@pytest.mark.parametrize(("kind", "told"), [("round-robin", "100 %"), ("swiss", "0 due"), ("knockout", "0 due")])
+def test_a_stage_is_not_finished_by_its_known_fixtures_if_more_follow(kind: str, told: str) -> None:
+    assert told in progress_text(Progress(stage_of(kind), 4, 4, None, "abcd"))
 
 
 @pytest.fixture(scope="module")
