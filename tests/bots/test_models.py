@@ -386,7 +386,7 @@ def test_a_budget_is_kept_to_the_request(budget: dict[str, Any], granted: int, t
     said += [len(reply.split(b"-Left: ")) - 1 for reply in replies]
     """
     with serving() as server:
-        record = against_nestor(caller(access(server, patience=0.3, **budget), prober(tmp_path, body)))
+        record = against_nestor(caller(access(server, patience=5.0, **budget), prober(tmp_path, body)))
     words = words_of(record)
     assert words[:5] == ["200"] * granted + ["429"] * (5 - granted)
     assert words[5:] == [str(len({"requests", *budget} - PRICES.keys()))] * granted + ["0"] * (5 - granted)
@@ -991,9 +991,9 @@ def test_a_bot_gets_502_for_an_answer_that_is_too_long(tmp_path: Path) -> None:
 
 
 def test_a_bot_whose_requests_no_model_answers_does_not_make_its_fixture_undecided(tmp_path: Path) -> None:
-    probed = ["503", "503", "200", "403", "200", "302", "200"]  # each 200 answers croupier's own request
+    probed = ["503", "503", "503", "200", "403", "200", "302", "200"]  # each 200 answers croupier's own request
     with serving(*probed) as server:
-        record = against_nestor(caller(access(server, patience=0.3), prober(tmp_path, STATUSES)))
+        record = against_nestor(caller(access(server, patience=1.0), prober(tmp_path, STATUSES)))
     assert words_of(record) == ["502"] * 3 + ["429"] * 2
     assert [bool(body["messages"]) for _, _, body in server.heard] == [step == "200" for step in probed]
     assert record.undecided is None

@@ -219,7 +219,7 @@ def test_a_fixture_that_is_undecided_because_of_a_model_goes_on_too(tmp_path: Pa
     with serving(*["200"] * 8, *["503"] * 1000) as server:
         place = tournament(tmp_path, server.address)
         config = place / "croupier.toml"
-        config.write_text(config.read_text() + 'patience = "0.1 s"\n')
+        config.write_text(config.read_text() + 'patience = "2 s"\n')
         done = croupier("-C", place, "run")
         assert done.code == 7, done.err
         (file,) = (place / "run" / "open").iterdir()

@@ -18,7 +18,9 @@ def events_of(folder: Path) -> list[dict[str, object]]:
 @pytest.mark.long
 def test_pokerkit_ranks_every_showdown_of_holdem_as_it_was_ranked(tmp_path: Path) -> None:
     bots = [f"sample:{name}" for name in ("always_bet", "card_score", "careful", "odds", "tight")]
-    assert croupier("play", *bots, "-n", 12, "--seed", "showdown", "--preset", "standard", cwd=tmp_path).code == 0
+    words = ("--seed", "showdown", "--preset", "standard", "--limits", "move=10s,cpu=10s")
+    assert croupier("play", *bots, "-n", 12, *words, cwd=tmp_path).code == 0
+    assert not any(row["faults"] for row in croupier("standings", "--json", "-C", tmp_path).json["rows"])
     cards: dict[object, str] = {}
     shown = equal = 0
     for event in events_of(tmp_path):
