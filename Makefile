@@ -61,7 +61,7 @@ test-proofs: ## run what is too long for CI: random kills, every attack in every
 
 test-toolchains: ## play bots in the languages whose toolchains are large (installs about 600 MB of packages)
 	@tools/setup.sh '.[test,toolchains]'
-	@$(TOGETHER) -m toolchains
+	@$(TOGETHER) -m 'toolchains and not proof'
 
 docs: ## build the site of the documentation into build/site
 	@tools/setup.sh '.[docs]'

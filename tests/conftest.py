@@ -50,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("timing"):
             item.add_marker(pytest.mark.flaky(reruns=TIMING_RUNS - 1, reruns_delay=1))
-        if (one_in := item.get_closest_marker("one_in")) and item.get_closest_marker("long"):
+        not_default = item.get_closest_marker("long") or item.get_closest_marker("toolchains")
+        if (one_in := item.get_closest_marker("one_in")) and not_default:
             test = item.nodeid.partition("[")[0]
             if cases[test] % one_in.args[0]:
                 item.add_marker(pytest.mark.proof)

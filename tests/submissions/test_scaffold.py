@@ -35,7 +35,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("language", "game", "protocol"), EVERY)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(3)
 def test_a_first_bot_is_accepted_and_plays_its_opening(language: str, game: str, protocol: str, tmp_path: Path) -> None:
     needs(*LANGUAGES[language].programs)
     place = tmp_path / "mine"
