@@ -123,7 +123,7 @@ def find_entries(tournament: "Tournament", folder: Path, names: Sequence[str]) -
 def _by_name(entries: Sequence[Entry]) -> dict[str, Entry]:
     """Return the bots by name, and by the name of their file or folder if no bot has that name."""
     places = {entry.path.name if entry.path.is_dir() else entry.path.stem: entry for entry in entries}
-    return places | {entry.name: entry for entry in entries}
+    return (names := {entry.name: entry for entry in entries}) | places | names  # messages list the names first
 
 
 def _entry(name: str, known: dict[str, Entry], tournament: "Tournament") -> Entry:

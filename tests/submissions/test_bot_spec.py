@@ -440,6 +440,8 @@ def test_a_bot_of_the_tournament_is_found_by_its_name_and_by_that_of_its_folder(
     lay({"bots/mine.1/x.py": PY, "bots/mine.1/bot.toml": 'name = "Nestor"', "bots/other.py": PY})
     found = find_bots(here, ["Nestor", "mine.1", "other"])
     assert [each.name for each in found.submissions] == ["Nestor", "Nestor#2", "other"]
+    with pytest.raises(UserError, match=r"\(bots here: Nestor, other, mine\.1\)"):
+        find_bots(here, ["none"])
 
 
 def test_every_broken_bot_is_named_at_once(here: Path) -> None:
