@@ -16,7 +16,7 @@ from host.backends import dask_worker
 POLL_INTERVAL_S = 0.5
 """Seconds between two queries of the list of workers."""
 
-CONNECT_TIMEOUT_S = 5.0
+CONNECT_TIMEOUT_S = 10.0
 """Seconds to wait for the first answer of a scheduler."""
 
 RESPONSE_TIMEOUT_S = 30.0

@@ -9,6 +9,7 @@ from host.journal.late_bots import late_warnings
 from host.journal.stage_sums import SHOWN_REPLAYS, StageSums
 from host.play.records import Record
 from host.rating.rankings import Ranking, ranking_of, words_of
+from host.rating.results import Fact
 from host.rating.strength import MODEL_BOTS
 from host.results.early_order import EarlyOrder
 from host.stages import as_counted_by, kind_of, references_of
@@ -32,8 +33,9 @@ class Progress(NamedTuple):
 
     @property
     def more(self) -> bool:
-        """Whether more fixtures than `known` may follow, because results decide what is played, as in a knockout."""
-        return kind_of(self.config).changes.adaptive
+        """Whether the stage has rounds, or its kind decides places, as a knockout does. Then more fixtures may follow."""
+        kind = kind_of(self.config)
+        return kind.places is not None or Fact.ROUNDS in kind.provides
 
     @property
     def all_meet(self) -> bool:

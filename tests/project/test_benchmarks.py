@@ -63,6 +63,7 @@ def test_the_benchmark_of_starts_compares_commands_with_python() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timing
 def test_the_benchmark_of_readers_measures_the_page_of_another() -> None:
     printed = printed_by("readers", "--readers", "3", "--tables", "40", "--rounds", "2")
     assert "beside 3 readers of all events" in printed and "within the bound of 1 s" in printed
