@@ -164,6 +164,14 @@ def test_every_stage_is_confirmed(folder: Path) -> None:
     assert "not checked:" in done.stdout and "croupier verify" in done.stdout
 
 
+def test_places_that_were_sealed_before_a_bot_was_withdrawn_are_not_compared(folder: Path, tmp_path: Path) -> None:
+    cup = Path(shutil.copytree(folder.parent, tmp_path / "cup"))
+    ahead = next(row["bot"] for row in read_rows(folder) if row["bot"] != "b5")  # a reference cannot be withdrawn
+    done = croupier("-C", cup, "withdraw", ahead, "--reason", "was ill")
+    assert done.code == 0, done.err
+    assert not refusal(published(cup / "run" / "run.sqlite", cup / "again"))
+
+
 def other_cells(row: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield other values for each cell of a row."""
     for key, cell in row.items():
