@@ -318,7 +318,8 @@ def of_groups(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any
 
 def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[Any]:
     """Yield sets that are not whole, ties that are not decided, and places that do not follow from the ties."""
-    sets, lost, last, places = sets_of(fixtures), Counter[str](), dict[Any, str](), LINES[stage["name"]]["places"]
+    sets, lost, last = sets_of(fixtures), Counter[str](), dict[Any, str]()
+    places = [bot for bot in LINES[stage["name"]]["places"] if bot not in GONE]
     for pair in {pair for _, pair in sets}:
         won = []
         for number in sorted(number for number, bots in sets if bots == pair):
@@ -335,10 +336,9 @@ def of_knockout(stage: Any, field: list[str], fixtures: list[Any]) -> Iterator[A
             yield f"a set of {' and '.join(pair)}, whose tie is open"
     double = stage["elimination"] == "double"
     yield from (f"a tie of {bot}" for bot in places[1:] if lost[bot] < 1 + double)
-    step = 2 if stage["places"] == "all" and not double else len(places)  # every two places are played out
-    for first in range(0, len(places) - 1, step):
-        one, other = places[first : first + 2]
-        if last.get(tuple(sorted((one, other)))) != one and not any(row["note"].startswith("disq") for row in ROWS):
+    step = 2 if stage["places"] == "all" and not double else len(places) or 1  # every two places are played out
+    for one, other in zip(places[::step], places[1::step]):
+        if last.get(tuple(sorted((one, other)))) != one and not {"disq", "with"} & {row["note"][:4] for row in ROWS}:
             yield f"the tie that puts {one} ahead of {other}"
 
 
