@@ -319,7 +319,7 @@ def described(
 def _read_spec(folder: Path, contents: FileTree, game: str) -> tuple[Toml, BotSpec]:
     """Return a folder's bot.toml, with line numbers and as values. Raise UserError (exit code 3) with all problems."""
     if MANIFEST not in contents.modes:
-        if (folder / MANIFEST).is_dir():
+        if not contents.problems and (folder / MANIFEST).is_dir():
             raise UserError([Problem("C011", contents.where(MANIFEST), "cannot be read: it is a folder")], 3)
         return Toml(contents.where(""), {}, {}), BotSpec()
     problems: list[Problem] = []

@@ -384,9 +384,10 @@ def test_a_bot_that_is_itself_a_link_is_refused(here: Path) -> None:
     assert str(refusal("x.py")).startswith("error[B016] x.py: is a link")
 
 
-def test_a_manifest_that_is_a_link_is_not_read(here: Path) -> None:
+@pytest.mark.parametrize("target", ["/etc/passwd", "/etc"])
+def test_a_manifest_that_is_a_link_is_not_read(here: Path, target: str) -> None:
     lay({"mine/x.py": PY})
-    Path("mine/bot.toml").symlink_to("/etc/passwd")
+    Path("mine/bot.toml").symlink_to(target)
     assert str(refusal("mine")).startswith("error[B016] mine/bot.toml: is a link")
 
 
