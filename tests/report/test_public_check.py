@@ -162,6 +162,7 @@ def test_every_stage_is_confirmed(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(f"✓ stage {stage['name']}: " in done.stdout for stage in stages)
     assert "not checked:" in done.stdout and "croupier verify" in done.stdout
+    assert "who won the ties" not in done.stdout
 
 
 def test_a_tournament_is_confirmed_after_its_best_bots_were_withdrawn(folder: Path, tmp_path: Path) -> None:
@@ -171,7 +172,13 @@ def test_a_tournament_is_confirmed_after_its_best_bots_were_withdrawn(folder: Pa
     for bot in last[:2]:
         done = croupier("-C", cup, "withdraw", bot, "--reason", "was ill")
         assert done.code == 0, done.err
-    assert not refusal(published(cup / "run" / "run.sqlite", cup / "again"))
+    done = check(published(cup / "run" / "run.sqlite", cup / "again"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = done.stdout.partition("not checked:")[2]
+    knockouts = {row["stage"] for row in rows} & {"cup", "first", "double"}
+    assert {line.split()[1] for line in listed.splitlines() if "who won the ties" in line} == {
+        f"{cup}:" for cup in knockouts
+    }
 
 
 def other_cells(row: dict[str, str]) -> Iterator[tuple[str, str]]:
