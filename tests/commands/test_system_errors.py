@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
 
+from host.base.paths import cache_dir
 from host.base.system_errors import system_error
-from host.cli import COMMANDS
+from host.cli import COMMANDS, used_folders
 
 DAC_CAPABILITIES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root may use every file
 CAPABILITY_VERSION_3 = 0x20080522
@@ -194,6 +195,11 @@ def test_a_full_disk_is_named_by_every_command(played: Path, full_disk: Path) ->
         **dict.fromkeys(("new", "init", "add", "report", "export csv"), "R013"),
         **dict.fromkeys(("standings", "ls"), ""),
     }
+
+
+@pytest.mark.parametrize(("words", "folder"), [("standings --json", "."), ("-C cup standings --json", "cup")])
+def test_a_full_disk_is_looked_for_in_the_folder_of_the_command(words: str, folder: str) -> None:
+    assert used_folders(words.split()) == [Path(folder), cache_dir()]
 
 
 def test_a_missing_current_folder_is_no_bug(tmp_path: Path) -> None:
