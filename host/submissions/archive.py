@@ -20,7 +20,7 @@ from host.base import paths
 from host.base.errors import Problem, UserError
 from host.base.safe_text import escape_control_chars
 from host.base.value_types import InvalidValue
-from host.bots.bot_spec import MAX_BOT_NAME_CHARS, QUOTES, bot_name, format_limit
+from host.bots.bot_spec import MANIFEST, MAX_BOT_NAME_CHARS, QUOTES, bot_name, format_limit
 from host.sandbox.limits import GIB, MIB
 from host.submissions.file_tree import (
     IGNORED_NAMES,
@@ -98,6 +98,8 @@ def _imported(submission: Path, target: Path, name: str | None, limits: TreeLimi
         if tree.problems:
             raise UserError(tree.problems, 4)
         copy.mkdir()
+        if (submission / MANIFEST).is_dir():  # even if it is empty, the copy is refused as the original would be
+            (copy / MANIFEST).mkdir()
         for file in read_files(submission, tree.names, limits.file_bytes):
             write_file(copy, file)
     elif why := special(status.st_mode):

@@ -397,6 +397,16 @@ def test_a_bot_that_cannot_be_read_does_not_hide_the_others(here: Path) -> None:
     assert "good · c · argv · cardshark" in done.out and "ready to play" in done.out
 
 
+def test_an_empty_folder_called_bot_toml_is_refused_by_path_and_by_name(tmp_path: Path) -> None:
+    cup = cup_in(tmp_path / "cup", [])
+    lay({f"{cup}/bots/mine/x.py": STANDS})
+    (cup / "bots" / "mine" / "bot.toml").mkdir()
+    for bot in ("mine", cup / "bots" / "mine"):
+        done = croupier("check", bot, "-C", cup)
+        assert done.code == 1
+        assert f"error[C011] {cup}/bots/mine/bot.toml: cannot be read: it is a folder" in done.out
+
+
 def test_a_bot_for_arguments_is_told_its_protocol(here: Path) -> None:
     lay(
         {

@@ -436,6 +436,10 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a bot for another game": (lambda desk: manifested(desk, 'game = "pazaak"\n'), "C015] "),
     "what asks for more": (lambda desk: manifested(desk, '[limits]\nmove = "1 min"\n'), "C014] "),
+    "a folder in the place of a manifest": (
+        lambda desk: inside(desk, lambda folder: (folder / "bot.toml").mkdir()),
+        "C011] {desk}/mine/bot.toml: cannot be read: it is a folder",
+    ),
     "a wrong manifest": (lambda desk: manifested(desk, "nmae = 1\n"), "C001] "),
     "a name that is taken": (
         lambda desk: written(desk / "cautious.c", DAVEY),
