@@ -156,6 +156,17 @@ def test_any_changed_byte_is_found(table: str, column: str, played: Path, tmp_pa
         assert audit_of(copied).differences, (row, value, changed)
 
 
+def test_a_table_whose_answers_do_not_fit_is_not_counted(played: Path, tmp_path: Path) -> None:
+    with changing(played, tmp_path) as (copied, database):
+        ((packed,),) = database.execute("SELECT answers FROM record WHERE fixture = 1").fetchall()
+        first, end, others = zlib.decompress(packed).partition(b"\n")
+        more = zlib.compress(first + b",S" + end + others)  # an answer after the end of the first table
+        database.execute("UPDATE record SET answers = ? WHERE fixture = 1", (more,))
+        resealed(database, copied)
+    audit = audit_of(copied)
+    assert (audit.tables, len(audit.differences)) == (19, 1)
+
+
 def test_a_fixture_that_was_taken_out_or_moved_is_missed(played: Path, tmp_path: Path) -> None:
     with changing(played, tmp_path) as (copied, database):
         for table, column in (("fault", "fixture"), ("record", "fixture"), ("fixture", "id")):
