@@ -271,6 +271,9 @@ def load_fixture(journal: Journal, seed: bytes, path: str, number: int | None = 
         if fixture.plan not in TOURNEYS and fixture.tables != len(record.scores):
             raise ValueError(f"{path} has {fixture.tables} tables, and the scores of {len(record.scores)}")
         tables = tuple(table_setups(fixture, seed, record.scores))
+        for setup, scores in zip(tables, record.scores, strict=False):  # a tourney may end before its scores do
+            if len(setup.bots) != len(scores):
+                raise ValueError(f"{setup.path} has {len(setup.bots)} bots, and the scores of {len(scores)}")
     except (LookupError, ValueError, TypeError, AttributeError, msgspec.MsgspecError) as differs:
         raise does_not_fit(journal.path, differs) from differs
     game = journal.registry.game(fixture.game)

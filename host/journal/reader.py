@@ -591,7 +591,10 @@ class Packed(NamedTuple):
 def decompress_scores(packed: Packed) -> tuple[tuple[int, ...], ...]:
     """Return the decompressed scores or seats of a fixture: one tuple for each table. Raise UserError if damaged."""
     with reject_corrupt(packed.journal):
-        return msgspec.msgpack.decode(decompress(packed.squeezed, packed.limit), type=tuple[tuple[int, ...], ...])
+        tables = msgspec.msgpack.decode(decompress(packed.squeezed, packed.limit), type=tuple[tuple[int, ...], ...])
+        if not (tables and all(tables)):
+            raise ValueError("a fixture, or one of its tables, has no scores or seats")
+        return tables
 
 
 def not_played(path: str) -> UserError:

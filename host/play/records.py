@@ -173,9 +173,13 @@ MAX_STORED_FIELDS = STORED_FIELDS + 2
 
 
 def check_sums(record: Record) -> None:
-    """Raise ValueError if a record has no results, or if costs, retries, units or sums over units do not fit them."""
+    """Raise ValueError if a record has no results, or if scores, costs, retries, units or sums over units do not fit them."""
     if not record.results:
         raise ValueError(f"{record.path} has no results")
+    if record.scores:
+        by_table, seated = list(map(len, record.scores)), sum(result.tables for result in record.results.values())
+        if sum(by_table) != seated or max(by_table) > len(record.results):
+            raise ValueError(f"the scores of {record.path} are not those of its bots")
     if not record.models.keys() <= record.results.keys():
         raise ValueError(f"the costs of models in {record.path} are not those of its bots")
     if not record.retries.keys() <= record.results.keys():

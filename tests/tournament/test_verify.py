@@ -135,6 +135,48 @@ def test_records_without_results_or_tables_end_no_command(tables: int | None, tm
         assert croupier("-C", cup, command).code == (1 if command == "verify" else 3 if tables is None else 0), command
 
 
+Scores = list[list[int]]
+WRONG_SCORES: dict[str, Callable[[Scores], Scores]] = {
+    "of no table": lambda _tables: [],
+    "of nobody": lambda tables: [[] for _ in tables],
+    "of one bot": lambda tables: [scores[:1] for scores in tables],
+    "of too many bots": lambda tables: [scores * 2 for scores in tables],
+}
+TRIO = """\
+game = "cardshark"
+bots = ["sample:davey", "sample:cautious", "sample:basic"]
+rules = { seats = 3 }
+stage = [{ kind = "league", tables = 2, practice = true, rank_by = ["runoff"] }]
+"""
+
+
+@pytest.mark.parametrize("wrong", breadth(WRONG_SCORES, 2))
+def test_a_journal_with_scores_of_other_bots_is_damaged(wrong: str, tmp_path: Path) -> None:
+    change = WRONG_SCORES[wrong]
+    pair, trio = tmp_path / "pair", tmp_path / "trio"
+    for cup, config in ((pair, PAIR), (trio, TRIO)):
+        cup.mkdir()
+        (cup / "croupier.toml").write_text(config)
+        assert croupier("-C", cup, "run", "--progress", "none").code == 0
+    with closing(sqlite3.connect(pair / "run" / "run.sqlite")) as database, database:
+        for number, packed in database.execute("SELECT fixture, scores FROM record").fetchall():
+            changed = msgspec.msgpack.encode(change(msgspec.msgpack.decode(zlib.decompress(packed))))
+            database.execute("UPDATE record SET scores = ? WHERE fixture = ?", (zlib.compress(changed), number))
+    for command, code, said in (("report", (1, 3), "error[R00"), ("verify", (1,), " differences in 0 tables of ")):
+        done = croupier("-C", pair, command)
+        assert done.code in code and said in done.out + done.err, done
+    with closing(sqlite3.connect(trio / "run" / "run.sqlite")) as database, database:  # a summary has the scores, too
+        for number, stored in database.execute("SELECT fixture, summary FROM record").fetchall():
+            told = msgspec.msgpack.decode(stored)
+            place = Record._fields.index("scores")
+            told[place] = change(told[place]) or [[]]  # without scores there are only the sums
+            database.execute("UPDATE record SET summary = ? WHERE fixture = ?", (msgspec.msgpack.encode(told), number))
+        database.execute("DELETE FROM summed")
+    for command in ("standings", "report"):
+        done = croupier("-C", trio, command)
+        assert done.code == 3 and "error[R005]" in done.err and "are not those of its bots" in done.err, done
+
+
 def test_what_was_played_is_found_whole(played: Path) -> None:
     assert audit_of(played)[:2] == (20, [])
     with reading(played) as book:
