@@ -8,11 +8,15 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_workers import workers_by_fork
 from hypothesis import HealthCheck, settings
+
+from host.backends.worker_process import start_worker
 
 # A shell starts background jobs with SIGINT ignored, and every croupier that a test interrupts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -78,6 +82,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"REPEATED {report.nodeid}")
     if len(repeats) > MAX_REPEATS:
         terminalreporter.write_line(f"more than {MAX_REPEATS} repeats: this run has failed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _workers_by_fork() -> Iterator[None]:
+    """Start the workers of commands that run in this process by fork."""
+    with workers_by_fork():
+        yield
+
+
+@pytest.fixture
+def workers_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers as users do, in a test whose claim is about their processes."""
+    monkeypatch.setattr("host.backends.local.start_worker", start_worker)
 
 
 OUR_VECTORS = TESTS / "vectors"

@@ -140,6 +140,13 @@ def modules() -> list[tuple[Path, ast.Module, set[int]]]:
     return [(path, tree := ast.parse(text), code_lines(tree, text)) for path, text in read]
 
 
+@cache
+def trees_of_tests() -> dict[str, ast.Module]:
+    """Return the tree of each module of the tests."""
+    tests = ROOT / "tests"
+    return {path.relative_to(tests).as_posix(): ast.parse(path.read_text()) for path in sorted(tests.rglob("*.py"))}
+
+
 def attributes_of(node: ast.ClassDef) -> set[str]:
     """Return what `__init__` assigns to `self`, and the fields of the class."""
     fields = {
@@ -232,17 +239,17 @@ def decorators(node: ast.AST) -> list[ast.expr]:
 
 def test_no_test_depends_on_chance() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line}: {why}"
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        for line, why in chances(ast.parse(path.read_text()))
-        if not ("pause" in why and path.relative_to(ROOT / "tests").as_posix() in SLEEPERS)
-        if path not in (Path(__file__), ROOT / "tests" / "helpers.py")
+        f"tests/{path}:{line}: {why}"
+        for path, tree in trees_of_tests().items()
+        if path not in ("project/test_project.py", "helpers.py")
+        for line, why in chances(tree)
+        if not ("pause" in why and path in SLEEPERS)
     ]
     assert not found
 
 
 def test_what_tests_take_from_their_helpers_exists() -> None:
-    trees = {path.stem: ast.parse(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+    trees = {Path(path).stem: tree for path, tree in trees_of_tests().items()}
     given = {
         name: {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         | {each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}

@@ -29,7 +29,7 @@ Workers = Callable[[], list[psutil.Process]]
 
 
 @pytest.fixture
-def started_workers() -> Workers:
+def started_workers(workers_of_users: None) -> Workers:
     """Return a function that returns the workers which this test has started: other tests may keep some."""
     others = workers_of(os.getpid())
     return lambda: [worker for worker in workers_of(os.getpid()) if worker not in others]

@@ -114,6 +114,7 @@ def test_an_affinity_mask_is_respected() -> None:
         os.sched_setaffinity(0, allowed)
 
 
+@pytest.mark.usefixtures("workers_of_users")
 def test_a_worker_and_its_bots_share_the_core_and_no_worker_shares_it() -> None:
     bots = [built(SAMPLES / "cardshark" / name) for name in ("davey.c", "cautious.c")]
     setup = WorkerSetup(
