@@ -11,6 +11,7 @@ from random import Random
 from statistics import fmean, stdev
 
 import pytest
+from helpers import long
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -464,7 +465,7 @@ print(repr(Evidence(met).sure_ahead("bot 1", "bot 7")))
     assert len({told(seed) for seed in range(1, 7)}) == 1
 
 
-@pytest.mark.parametrize("unbeaten", [False, True])
+@pytest.mark.parametrize("unbeaten", [long(False), True])
 def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unbeaten: bool) -> None:
     luck, bots = Random(3), [f"bot{number:03}" for number in range(FEW + 20)]
     truth = {bot: luck.gauss(0, 0.8) for bot in bots}

@@ -200,6 +200,13 @@ SLEEPERS = (
 WALL_CLOCKS = ("time.monotonic", "time.perf_counter")
 
 
+def dotted(node: ast.expr) -> str:
+    """Return a name or an attribute of a name; .attribute for one of anything else, and "" for other expressions."""
+    if isinstance(node, ast.Attribute):
+        return f"{node.value.id if isinstance(node.value, ast.Name) else ''}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def chances(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the places of a test file whose outcome may differ from run to run."""
     around = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
@@ -208,9 +215,9 @@ def chances(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value == "host.play.worker":
             yield node.lineno, "a look at command lines; use workers_of"
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+        if not isinstance(node, ast.Call) or not (called := dotted(node.func)):
             continue
-        called, above = ast.unparse(node.func), [node]
+        above = [node]
         if called in ("time.sleep", "trio.sleep", *WALL_CLOCKS):
             while above[-1] in around:
                 above.append(around[above[-1]])

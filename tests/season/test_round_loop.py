@@ -101,6 +101,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
+@pytest.mark.long
 def test_bots_that_fill_the_disk_while_they_are_prepared_a_third_time_stay_on_the_ladder(
     small_disk: Path, two: TwoAuthors
 ) -> None:
@@ -115,6 +116,7 @@ def test_bots_that_fill_the_disk_while_they_are_prepared_a_third_time_stay_on_th
     assert [kind for kind, _ in log] == ["round", "waits", "waits"]
 
 
+@pytest.mark.long
 def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: TwoAuthors) -> None:
     assert two.play(None, "round") == [("round", "begins: 2 versions, 10 tables")]
     lacks = UserError([Problem("S005", "adas-1", "its compiler is not installed")], 6)
@@ -122,7 +124,13 @@ def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: T
     assert two.play(None, "round") == [("round", "goes on")]
 
 
-@pytest.mark.parametrize("meeting", [(4, "adas-1", "kims-1"), (10, "adas-1", "graces-1")], ids=["meetings", "bots"])
+@pytest.mark.parametrize(
+    "meeting",
+    [
+        pytest.param((4, "adas-1", "kims-1"), id="meetings"),
+        pytest.param((10, "adas-1", "graces-1"), id="bots", marks=pytest.mark.long),
+    ],
+)
 def test_a_folder_with_the_meetings_or_bots_of_another_round_is_kept_and_not_played(
     two: TwoAuthors, meeting: tuple[int, str, str]
 ) -> None:

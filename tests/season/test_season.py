@@ -387,6 +387,7 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         assert len(season.events("terms")) == changes
 
 
+@pytest.mark.long
 def test_the_log_has_the_invitations_and_the_versions_that_authors_choose(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -470,6 +471,7 @@ def test_only_its_author_reads_what_a_bot_wrote_that_no_longer_starts(tmp_path: 
         assert "secret words" not in (season.folder / "published/chain.ndjson").read_text()
 
 
+@pytest.mark.long
 def test_people_submit_over_the_site_and_a_killed_site_is_started_again(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     with season.opened(site=True):

@@ -449,7 +449,7 @@ else:
 """A bot that looks for the files of others while it is built, and when it plays. It prints what it has found."""
 
 
-@pytest.mark.parametrize("links", [False, True])
+@pytest.mark.parametrize("links", [False, helpers.long(True)])
 def test_an_examination_cannot_read_what_a_season_has_of_others(tmp_path: Path, links: bool) -> None:
     secrets = {
         "seed": "the-seed-of-the-season",

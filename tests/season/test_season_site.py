@@ -794,6 +794,7 @@ def test_a_refusal_by_a_limit_says_when_to_come_again(running: Site) -> None:
     assert running.inbox() == []
 
 
+@pytest.mark.long
 def test_the_usage_of_an_hour_falls_although_nothing_is_published(running: Site) -> None:
     ada, began = Browser(running, "ada"), time.time() - HOUR_S + 3.0  # the submission leaves the hour in three seconds
     limited(running.folder, Quota(AuthorLimits(per_hour=1), Used(began=(began,))))

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from machines import LOOPBACK, Machines, machines, until
 from host.backends import dask_worker
 from host.backends.dask import cluster
 from host.backends.placement import PlacementRequest
+from host.backends.worker_process import start_worker
 from host.base.errors import Problem, UserError
 from host.sandbox.levels import DEFAULT_LEVEL
 
@@ -140,18 +142,22 @@ def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
         until(lambda: not standing.players("alice"))
 
 
-def test_a_machine_forgets_a_worker_that_has_died() -> None:
-    def processes() -> int:
-        gc.collect()
-        return sum(isinstance(each, subprocess.Popen) for each in gc.get_objects())
+def test_a_machine_forgets_a_worker_that_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = list[weakref.ref[subprocess.Popen[bytes]]]()
 
-    before = processes()
+    def start() -> subprocess.Popen[bytes]:
+        worker = start_worker()
+        started.append(weakref.ref(worker))
+        return worker
+
+    monkeypatch.setattr(dask_worker, "start_worker", start)
     dask_worker.begin("forgets", b"no setup", PlacementRequest("free", workers=1))
     try:
         (failed,) = dask_worker.play("forgets", [b"a job"], 1)  # the worker reports the setup, and ends
         assert b"failed" in failed
         assert dask_worker.play("forgets", [b"a job"], 1) == [b""]
-        assert processes() <= before  # an earlier test may have left one that is forgotten meanwhile
+        gc.collect()
+        assert started and not any(worker() for worker in started)
     finally:
         dask_worker.stop("forgets")
 

@@ -143,6 +143,7 @@ def assert_sums_follow_from_records(cup: Path) -> None:
     shutil.rmtree(bare)
 
 
+@pytest.mark.long
 def test_the_sums_of_a_resumed_run_follow_from_its_records(league: Path) -> None:
     assert stored_sums(league) == [(2000, 0)]
     assert_sums_follow_from_records(league)
