@@ -79,7 +79,7 @@ def run_tests(seed: int, load: str, tests: list[str], processes: str) -> Run:
     with tempfile.TemporaryDirectory() as folder, beside(commands):
         report = Path(folder) / "report.xml"
         order = ["-p", "flaky_tests", "-n", processes, "--dist", "worksteal"]
-        words = ["-q", *order, "--timeout", "900", "-m", SUITE, f"--junitxml={report}", *tests]
+        words = ["-q", *order, "-m", SUITE, f"--junitxml={report}", *tests]
         paths = os.pathsep.join([str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         env = os.environ | {"FLAKY_TESTS_SEED": str(seed), "PYTHONPATH": paths}
         began = time.monotonic()
