@@ -136,7 +136,8 @@ def stage_of(position: Position, later: Container[str] = ()) -> Stage:
 def with_pairs(stage: Stage, position: Position) -> Stage:
     """Return `stage` with the results of its pairs of bots. Computing them takes a second for a league of 500 bots."""
     records = as_counted_by(position.config, position.counted)
-    return stage._replace(pairs=by_pair(records) if stage.pairs_by == "games" else head_to_head(records))
+    by_games = stage.pairs_by == "games"
+    return stage._replace(pairs=by_pair(records) if by_games else head_to_head(records, position.kind.tourneys))
 
 
 def _final(bracket: Sequence[BracketRound], records: Sequence[Record]) -> LastTie | None:

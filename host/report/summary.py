@@ -187,7 +187,13 @@ def summarize(
             stage._replace(
                 head_to_heads=known.head_to_heads
                 if known
-                else pair_timelines(partial(names.scored, journal), stage.pairs, records, stage.name in shown),
+                else pair_timelines(
+                    partial(names.scored, journal),
+                    stage.pairs,
+                    records,
+                    stage.name in shown,
+                    kind_of(config).tourneys,
+                ),
                 ranks=known.ranks if known else _ranks(config, stage, records),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )
@@ -281,7 +287,7 @@ def _ranks(config: StageConfig, stage: Stage, records: Sequence[Record]) -> Rank
     first, *others = (ranking_of(word) for word in stage.rows[0].estimates)
     now = {row.bot: row.rank for row in stage.rows if row.tables and row.bot not in references}
     unit = "tourneys" if kind.tourneys else "rounds" if Fact.ROUNDS in kind.provides else "fixtures"
-    order: SumsSoFar | RankedSoFar = SumsSoFar(by_rate=bool(first.counted) or first.name == "wins")
+    order: SumsSoFar | RankedSoFar = SumsSoFar(bool(first.counted) or first.name == "wins", kind.tourneys)
     if not (first.in_row or first.name == "wins") and not stage.standings.so_far:
         if not first.has_keys:
             return None

@@ -65,17 +65,17 @@ class HeadToHead(NamedTuple):
 
 
 class SumsSoFar:
-    """Order of the bots by the share of tables won (`by_rate`), or by their mean scores."""
+    """Order of the bots by the share of tables won (`by_rate`), or by their mean scores (see `score_rate`)."""
 
-    def __init__(self, by_rate: bool) -> None:
-        self._by_rate, self._sums = by_rate, dict[str, list[float]]()
+    def __init__(self, by_rate: bool, tourneys: bool) -> None:
+        self._by_rate, self._tourneys, self._sums = by_rate, tourneys, dict[str, list[float]]()
 
     def add(self, record: Record) -> None:
         """Add the results of a fixture."""
         for bot, result in record.results.items():
             if result.tables:
                 so_far = self._sums.setdefault(bot, [0.0, 0.0, 0.0])
-                so_far[0] += result.wins if self._by_rate else score_rate(result, record)
+                so_far[0] += result.wins if self._by_rate else score_rate(result, self._tourneys)
                 so_far[1] += result.score if self._by_rate else 0.0  # the score decides between equal rates
                 so_far[2] += result.tables if self._by_rate else 1
 
@@ -167,27 +167,22 @@ def marks(count: int) -> tuple[int, ...]:
     return tuple(count * nth // some for nth in range(1, some + 1))
 
 
-def score_rate(result: Result, record: Record) -> float:
-    """Return a bot's mean score per table of a fixture.
-
-    Return its last score instead if it played only one table, or if its fixture is a tourney in which the bots did not
-    play the same number of tables.
-    """
-    carried = len({each.tables for each in record.results.values()}) > 1 or result.tables == 1
-    return float(result.final) if carried else result.score / result.tables
+def score_rate(result: Result, tourneys: bool) -> float:
+    """Return a bot's mean score per table of a fixture; if the fixtures are tourneys, its chips at the end."""
+    return result.final if tourneys else result.score / result.tables
 
 
 # Pairs.
 
 
-def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]:
+def head_to_head(records: Sequence[Record], tourneys: bool) -> dict[tuple[str, str], PairResult]:
     """Return the results of every two bots, by (bot, other bot), in both orders.
 
     They count how often each bot ended ahead of the other in a fixture (for example a tourney) that both played.
     """
     met: dict[tuple[str, str], list[int]] = {}
     for record in records:
-        for pair, (mine, its) in _met(record).items():
+        for pair, (mine, its) in _met(record, tourneys).items():
             so_far = met.setdefault(pair, [0, 0, 0])
             so_far[:] = so_far[0] + 1, so_far[1] + (mine > its), so_far[2] + (mine < its)
     pairs = {}
@@ -198,12 +193,12 @@ def head_to_head(records: Sequence[Record]) -> dict[tuple[str, str], PairResult]
     return pairs
 
 
-def _met(record: Record) -> dict[tuple[str, str], tuple[float, float]]:
+def _met(record: Record, tourneys: bool) -> dict[tuple[str, str], tuple[float, float]]:
     """Return the results of every two bots in a fixture (see `score_rate`), by (bot, other bot), in both orders.
 
     Leave out bots that did not play.
     """
-    made = {bot: score_rate(result, record) for bot, result in record.results.items() if result.tables}
+    made = {bot: score_rate(result, tourneys) for bot, result in record.results.items() if result.tables}
     return {(one, two): (mine, its) for one, mine in made.items() for two, its in made.items() if one != two}
 
 
@@ -214,22 +209,26 @@ def is_two_player(records: Sequence[Record]) -> bool:
 
 
 def pair_timelines(
-    scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool
+    scored: Scored,
+    pairs: Mapping[tuple[str, str], PairResult],
+    records: Sequence[Record],
+    shown: bool,
+    tourneys: bool,
 ) -> tuple[HeadToHead, ...]:
     """Return the scores over time of the first MAX_HEAD_TO_HEADS pairs, in the order of `pairs`.
 
     Read the scores of single tables only if `shown`, which says whether spectators may see them.
     """
-    met = grouped((pair, record) for record in records for pair in _met(record) if pair[0] < pair[1])
+    met = grouped((pair, record) for record in records for pair in _met(record, tourneys) if pair[0] < pair[1])
     chosen = [pair for pair in pairs if pair in met][:MAX_HEAD_TO_HEADS]
     if not is_two_player(records):
-        return tuple(_among(pair, pairs[pair], met[pair]) for pair in chosen)
+        return tuple(_among(pair, pairs[pair], met[pair], tourneys) for pair in chosen)
     return tuple(_alone(scored, pair, pairs[pair], met[pair], shown) for pair in chosen)
 
 
-def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record]) -> HeadToHead:
+def _among(pair: tuple[str, str], result: PairResult, met: Sequence[Record], tourneys: bool) -> HeadToHead:
     """Return the results of two bots that met at tables with other bots. Each fixture counts as one game."""
-    made = [_met(record)[pair] for record in met]
+    made = [_met(record, tourneys)[pair] for record in met]
     return HeadToHead(pair, result, _points([Won(1, mine > its) for mine, its in made], result), (), None, "")
 
 

@@ -30,7 +30,7 @@ from host.report import terminal
 from host.report.listings import Listing, cells_of
 from host.report.pictures import picture_lines
 from host.report.terminal import Column, Table, shortened, text_of
-from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, ranks
+from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, head_to_head, ranks
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
 from host.results.standings import Row, by_pair, reordered, standings
@@ -450,8 +450,20 @@ def ranks_of(
 ) -> Ranks | None:
     """Return the ranks over time that a page shows, with those of the standings at the end."""
     now = {row.bot: row.rank for row in standings_told(stage, records, field(bots)).rows}
-    order = UntilAllMet(early_order(stage, records, complete=complete), SumsSoFar(by_rate=True))
+    order = UntilAllMet(early_order(stage, records, complete=complete), SumsSoFar(by_rate=True, tourneys=False))
     return ranks(records, "fixtures", order, now)
+
+
+def test_the_chips_at_its_end_decide_a_tourney_also_if_all_bots_have_played_all_its_tables() -> None:
+    records = [
+        tourney(nth, chips) for nth, chips in enumerate(({"A": 10, "B": 30}, {"A": 20, "B": 5}, {"A": 7, "B": 7}))
+    ]
+    pair = head_to_head(records, tourneys=True)["A", "B"]
+    assert (pair.tables, pair.won, pair.drawn, pair.lost) == (3, 1, 1, 1)
+    order = SumsSoFar(by_rate=False, tourneys=True)
+    for record in records:
+        order.add(record)
+    assert {bot: merit for bot, (merit, _) in order.merits().items()} == {"A": 37 / 3, "B": 42 / 3}
 
 
 @pytest.mark.parametrize("count", range(1, 6))
