@@ -190,10 +190,11 @@ def test_compose_ends_with_the_code_of_the_tournament_or_by_itself(compose: Comp
     (compose.cup / "croupier.toml").write_text('game = "cardsharks"\n')
     done = compose(*RUN)
     assert (done.code, "error[C008]" in done.out + done.err) == (3, True), done.out[-3000:]
-    until(lambda: not any(each["State"]["Running"] for each in compose.containers("folder")))  # it ends by itself
+    others = ("scheduler", "worker", "folder")
+    until(lambda: not any(each["State"]["Running"] for service in others for each in compose.containers(service)))
     alone = compose("up")
     assert alone.code == 0
-    for service in ("scheduler", "worker", "tournament", "folder"):
+    for service in (*others, "tournament"):
         assert {each["State"]["Running"] for each in compose.containers(service)} == {False}, service
 
 
