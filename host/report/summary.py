@@ -178,7 +178,7 @@ def summarize(
     read = _read(journal, state, names)
     everything = [(name, record) for name, numbered in read.items() for _, record in numbered]
     newest = max((number for numbered in read.values() for number, _ in numbered), default=0)
-    stages = []
+    stages, scored = [], partial(names.scored, journal)
     undecided = {name: [names.record(each.record) for each in journal.undecided(name)] for name in read}
     for stage in _stages(state, read, undecided, bots):
         known, config = _finished(before, state, stage), configs[stage.name]
@@ -187,13 +187,7 @@ def summarize(
             stage._replace(
                 head_to_heads=known.head_to_heads
                 if known
-                else pair_timelines(
-                    partial(names.scored, journal),
-                    stage.pairs,
-                    records,
-                    stage.name in shown,
-                    kind_of(config).tourneys,
-                ),
+                else pair_timelines(scored, stage.pairs, records, stage.name in shown, kind_of(config).tourneys),
                 ranks=known.ranks if known else _ranks(config, stage, records),
                 seal=journal.seal(stage.name) if stage.state == "finished" else "",
             )

@@ -209,11 +209,7 @@ def is_two_player(records: Sequence[Record]) -> bool:
 
 
 def pair_timelines(
-    scored: Scored,
-    pairs: Mapping[tuple[str, str], PairResult],
-    records: Sequence[Record],
-    shown: bool,
-    tourneys: bool,
+    scored: Scored, pairs: Mapping[tuple[str, str], PairResult], records: Sequence[Record], shown: bool, tourneys: bool
 ) -> tuple[HeadToHead, ...]:
     """Return the scores over time of the first MAX_HEAD_TO_HEADS pairs, in the order of `pairs`.
 
