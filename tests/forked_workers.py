@@ -97,7 +97,7 @@ def workers_by_fork() -> Iterator[None]:
 
 def _serve(requests: socket.socket) -> None:
     """Fork for each request, until the other end is closed. Only the new worker returns from here."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever ends is no zombie
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes the workers that have ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         request, files, _, _ = socket.recv_fds(requests, MAX_REQUEST, 3)
