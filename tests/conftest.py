@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from forked_workers import workers_by_fork
@@ -48,8 +49,14 @@ TIMING_RUNS, MAX_REPEATS = 3, 5
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks that its command line names
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeat tests whose claim depends on the speed of the machine, and no others. Leave most cases of some to proofs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the shard. Repeat tests whose claim depends on the speed of the machine, and no others. Leave most
+    cases of some to proofs."""
+    if shard := config.getoption("shard"):
+        number, shards = shard
+        places = [crc32(item.nodeid.partition("[")[0].encode()) % shards + 1 for item in items]  # the same in every run
+        config.hook.pytest_deselected(items=[item for item, at in zip(items, places, strict=True) if at != number])
+        items[:] = [item for item, at in zip(items, places, strict=True) if at == number]
     cases = Counter[str]()
     for item in items:
         if item.get_closest_marker("timing"):
@@ -101,7 +108,18 @@ OUR_VECTORS = TESTS / "vectors"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--vectors DIR`, which runs the tests of recordings with other recordings of the same format."""
+    """Add `--vectors DIR`, which runs the tests of recordings with other recordings of the same format, and `--shard`."""
     parser.addoption(
         "--vectors", type=Path, default=OUR_VECTORS, metavar="DIR", help="the folder of recordings to reproduce"
     )
+    parser.addoption(
+        "--shard", type=_shard, metavar="N/ALL", help="run the Nth of ALL shards into which tests are divided"
+    )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard, from 1, and how many there are."""
+    number, shards = map(int, text.split("/"))
+    if not 1 <= number <= shards:
+        raise ValueError
+    return number, shards

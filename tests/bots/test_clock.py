@@ -433,6 +433,7 @@ COMPUTES = r"""
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("at", "protocol"),
     [*((at, "lines") for at in levels() if at.traits.exact_cpu), *(long((at, "argv")) for at in levels())],

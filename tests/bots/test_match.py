@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers import AMPLE, built, played, written
+from helpers import AMPLE, breadth, built, played, written
 
 from host.games import GAMES
 from host.play.records import Record
@@ -27,7 +27,7 @@ def what_was_played(record: Record) -> tuple[object, ...]:
     return record.answers, record.results, record.faults
 
 
-@pytest.mark.parametrize("game", MOVES)
+@pytest.mark.parametrize("game", breadth(MOVES, 3))
 def test_a_table_played_alone_is_played_as_among_others(game: str, tmp_path: Path) -> None:
     assert game in GAMES
     source = BOT.format(moves=MOVES[game], count=len(MOVES[game]))

@@ -89,6 +89,7 @@ def test_a_record_has_what_its_bots_have_used_of_each_model() -> None:
     assert record.models == {"asker": {"small": cost_of(calls)}}
 
 
+@pytest.mark.long
 def test_what_was_sent_before_a_sandbox_was_replaced_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     real, broken = relay._use, iter([False, True])
 

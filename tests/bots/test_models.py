@@ -555,6 +555,7 @@ async def asked_until_it_listens(model: ModelAccess) -> Reply:
         await trio.sleep(0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("game", "move"),
     [

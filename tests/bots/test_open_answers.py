@@ -344,6 +344,7 @@ def test_an_answer_is_what_the_stored_bytes_say(tmp_path: Path) -> None:
         assert unpack(record.answers)[0][0] == Fault(FaultKind.UNREADABLE)
 
 
+@pytest.mark.long
 def test_answers_of_another_bot_or_with_other_limits_are_not_used(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"
@@ -377,6 +378,7 @@ def test_answers_are_used_when_only_the_place_or_the_price_of_the_model_is_anoth
             assert (server.heard == []) is is_the_same, changed
 
 
+@pytest.mark.long
 def test_no_file_that_was_there_before_is_written(tmp_path: Path) -> None:
     with serving() as server:
         bots, folder = two(tmp_path, server), tmp_path / "open"

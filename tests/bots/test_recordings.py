@@ -256,6 +256,7 @@ def test_a_replay_says_where_a_changed_prompt_differs(played: Path) -> None:
     assert "now      END" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("times", "note"), [(0, "0 requests now, 1 recorded"), (2, "the recording has no answer to request 2")]
 )
@@ -289,6 +290,7 @@ def test_a_refused_answer_is_refused_again_in_a_replay(tmp_path: Path, monkeypat
     assert said["reproduced"] and said["models"] == [] and {row["now"] for row in said["rows"]} == {"END"}
 
 
+@pytest.mark.long
 def test_an_author_replays_a_bundle_with_a_recording_elsewhere(played: Path, tmp_path: Path) -> None:
     bundle, own = tmp_path / "asked.bundle", tmp_path / "own.jsonl"
     assert croupier("-C", played, "export", "bundle", first_question(played), "-o", bundle).code == 0

@@ -179,6 +179,7 @@ def test_a_question_is_asked_again_though_an_earlier_one_was_written_in_parts() 
     assert answers[:2] == [Move("STAND"), Move("STAND")] and retries == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keys", [{"table_ids": True, "parallel_tables": 4}, {"lifetime": "table"}])
 def test_bots_that_number_their_tables_or_are_started_for_each_are_asked_again(keys: dict[str, object]) -> None:
     numbered = """json.dumps({"move": "STAND", "table": question.get("table")})"""

@@ -102,6 +102,7 @@ def test_a_hopeless_bot_over_lines_is_benched_after_twenty_faults(make: Make) ->
     assert kinds_of(alone(bot, TABLES)) == ["crash"] * 20 + ["benched"] * 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("said", "kind"),
     breadth([("HIT!", "unreadable"), ("S\\nS", "extra"), ("B 999", "illegal"), ("! ValueError", "exception")], 2),
@@ -124,7 +125,7 @@ def test_only_an_illegal_move_and_an_adapters_report_leave_the_process_alive(
     assert alone(bot, 5).usage["bot"].starts == starts
 
 
-@pytest.mark.parametrize("said", ["! ValueError", "B 999", "S"])
+@pytest.mark.parametrize("said", breadth(["! ValueError", "B 999", "S"], 3))
 @pytest.mark.parametrize("protocol", ["argv", "lines"])
 def test_what_a_living_bot_says_on_standard_error_is_kept(said: str, protocol: str, make: Make) -> None:
     one = f"print('Traceback: here', file=sys.stderr, flush=True); print('{said}')"

@@ -344,8 +344,8 @@ def test_an_attack_that_succeeds_is_told() -> None:
     ("name", "bots", "faults"),
     [
         ("wrong_table", 2, {"unreadable"}),
-        ("whispers", 3, set()),
-        ("minus_five", 3, {"illegal"}),
+        long(("whispers", 3, set())),
+        long(("minus_five", 3, {"illegal"})),
         long(("runs_while_adapted", 3, set())),
     ],
 )
@@ -442,6 +442,7 @@ def test_the_command_line_knows_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["host.config.reference", "host.referees.python_rules"])
 def test_neither_the_reference_of_keys_nor_a_process_of_rules_imports_what_plays(module: str) -> None:
     told = f"import sys, {module}; print([name for name in ('trio', 'psutil', 'numpy') if name in sys.modules])"
@@ -459,6 +460,7 @@ def test_what_only_reads_results_imports_nothing_that_plays(cup: Path) -> None:
         assert not imported & {"trio", "psutil"}, words
 
 
+@pytest.mark.long
 def test_a_command_imports_only_the_kinds_and_games_that_it_needs(cup: Path) -> None:
     told = "import sys, host.cli\ntry: host.cli.main(['status'])\nfinally: print(*sys.modules, sep='\\n')"
     done = subprocess.run(

@@ -45,7 +45,7 @@ def environment(name: str, folder: Path, **more: Any) -> Any:
     return croupier.env(game, bots, **more)
 
 
-@pytest.mark.parametrize("name", breadth(GAMES, 3))
+@pytest.mark.parametrize("name", breadth(GAMES, 5))
 @pytest.mark.filterwarnings("ignore")  # PettingZoo warns that a dictionary is not an array
 def test_pettingzoo_accepts_the_environment(name: str, tmp_path: Path) -> None:
     env = environment(name, tmp_path)
@@ -343,11 +343,13 @@ def test_an_environment_that_is_left_open_ends_with_the_process() -> None:
     assert pids and not any(psutil.pid_exists(pid) for pid in pids)
 
 
+@pytest.mark.long
 def test_the_command_and_play_do_not_import_gymnasium() -> None:
     program = "import sys, croupier\nimport host.cli\nassert not {'gymnasium', 'pettingzoo'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+@pytest.mark.long
 def test_without_its_packages_the_error_names_them() -> None:
     program = "import sys\nsys.modules['gymnasium'] = None\nimport croupier\ncroupier.env('pazaak', ['x'])\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import failing_games
 import pytest
 from command import CROUPIER, Done, croupier_process, environment
-from helpers import long
+from helpers import breadth, long
 from machines import until
 
 from host.cli import executes_rules
@@ -84,7 +84,7 @@ def test_every_command_that_plays_tables_again_ends_with_the_name_of_the_table(m
         assert reason in done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", breadth([signal.SIGKILL, signal.SIGTERM], 2))
 def test_a_command_that_is_ended_leaves_no_child(number: signal.Signals, cup: Path) -> None:
     failing_games.set_mode(cup, "always endless")
     command = [*CROUPIER, "-C", str(cup), "verify"]

@@ -215,6 +215,7 @@ async def stands_async(_view: object) -> str:
     return "STAND"
 
 
+@pytest.mark.long
 def test_an_async_function_plays_as_a_bot_does(tmp_path: Path) -> None:
     (tmp_path / "stands_async.py").write_text("import sys\nfor line in sys.stdin:\n    print('STAND', flush=True)\n")
     as_bot = croupier.play("pazaak", [tmp_path / "stands_async.py", PAIR[0]], tables=40, seed=5, mirror=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from command import CROUPIER, croupier, croupier_process, cup_in, environment
-from helpers import ROGUES, offenders
+from helpers import ROGUES, breadth, offenders
 
 from host.base.errors import Problem, explanations
 from host.cli import COMMANDS, MAX_COLUMNS, fit_width, global_options_first, group, schema_of
@@ -78,7 +78,7 @@ def completion(words: str) -> tuple[list[str], bool]:
     return [each.partition(",")[2] for each in done.stdout.splitlines()], "True" in done.stderr
 
 
-@pytest.mark.parametrize(("words", "offered"), COMPLETED)
+@pytest.mark.parametrize(("words", "offered"), breadth(COMPLETED, 3))
 def test_what_is_known_is_offered_and_trio_stays_away(words: str, offered: list[str], cup: Path, named: Path) -> None:
     assert completion(words.format(cup=cup, named=named)) == (offered, False)
 

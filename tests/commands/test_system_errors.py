@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from command import CROUPIER, croupier, cup_in, environment
+from helpers import breadth
 
 from host.base.paths import cache_dir
 from host.base.system_errors import system_error
@@ -232,7 +233,7 @@ def in_a_shell(line: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("words", ["standings", "status", "standings --json", "games", "run --unsafe"])
+@pytest.mark.parametrize("words", breadth(["standings", "status", "standings --json", "games", "run --unsafe"], 3))
 def test_a_closed_standard_output_is_named(words: str, finished: Path) -> None:
     before = (finished / "run" / "run.sqlite").read_bytes()
     code, told = in_a_shell(f"croupier {words} >&-", finished)

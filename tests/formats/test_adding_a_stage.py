@@ -38,6 +38,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_page_is_played_as_it_is_written(played: Path) -> None:
     planned, ranked = ((played / f"{words}.out").read_text() for words in ("run --dry-run", "standings"))
     assert "ladder" in planned and "150 tables in 5 fixtures" in planned

@@ -179,6 +179,7 @@ def test_groups_leave_five_and_the_final_one() -> None:
         assert len(finalists) == min(entrants, FINALISTS) and len(left(played_out(final))) == 1, entrants
 
 
+@pytest.mark.long
 def test_every_setting_ends_with_exactly_as_many_as_wanted() -> None:
     assert not offenders(check_end, product([3, 5, 6, 7, 11, 23, 64], range(1, 6), range(1, 8)))
 

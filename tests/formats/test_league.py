@@ -71,6 +71,7 @@ def random_leagues(number: int) -> None:
     assert balanced >= 0.8 * number
 
 
+@pytest.mark.long
 def test_in_a_league_all_bots_play_as_often_in_every_seat_and_all_pairs_meet_as_promised() -> None:
     random_leagues(40)
 

@@ -94,6 +94,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("game", "plans", "seats", "tables", "cups"), breadth(CASES, len(CASES)))
 def test_mirroring_moves_no_mean(game: str, plans: tuple[str, str], seats: int, tables: int, cups: int) -> None:
     players = FIELDS[game]

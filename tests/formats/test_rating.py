@@ -33,7 +33,7 @@ move = "10 s"
 cpu = "10 s"
 """
 
-PAZAAK = {"ada": "pazaak/dumb_bold", "bob": "pazaak/dumb_cautious", "eve": "pazaak/bastila"}
+PAZAAK = {"ada": "pazaak/dumb_bold", "bob": "pazaak/dumb_cautious", "eve": "pazaak/glaucus"}
 BRISCOLA = {"bob": "briscola/avaro", "eve": "briscola/goloso"}
 ALONE = {"kit": "briscola/avaro", "zoe": "briscola/goloso"}
 

@@ -183,7 +183,7 @@ def random_result(fixture: Fixture) -> Record:
     return won(fixture, {one: wins, other: fixture.tables - wins})
 
 
-@pytest.mark.parametrize("seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(30, 200))])
+@pytest.mark.parametrize("seed", breadth(range(200), 20))
 def test_a_cup_of_any_form_ends_the_same_in_whatever_order_its_fixtures_end(seed: int) -> None:
     chance = random.Random(seed)
     stage, field = random_cup(chance, chance.randint(1, 12))
@@ -315,6 +315,7 @@ LARGE: dict[str, tuple[StageConfig, int, int]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", breadth(sorted(LARGE, key=lambda name: LARGE[name][2]), 4))
 def test_a_record_of_a_large_stage_costs_no_more_than_one_of_a_small_stage(name: str) -> None:
     stage, size, fewest = LARGE[name]

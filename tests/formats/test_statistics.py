@@ -378,6 +378,7 @@ def test_without_draws_the_sequential_test_is_walds(won: int, lost: int) -> None
     assert sequential(won, 0, lost, (0, 10)).llr == pytest.approx(wald, abs=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stronger_by", "truth"), [(0, "H0"), (80, "H1")])
 def test_a_sequential_test_errs_once_in_20_though_it_looks_all_the_time(stronger_by: float, truth: str) -> None:
     luck, accepted = Random(9), []
@@ -465,6 +466,7 @@ print(repr(Evidence(met).sure_ahead("bot 1", "bot 7")))
     assert len({told(seed) for seed in range(1, 7)}) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unbeaten", [long(False), True])
 def test_newtons_method_finds_the_same_strengths_and_errors_in_a_large_field(unbeaten: bool) -> None:
     luck, bots = Random(3), [f"bot{number:03}" for number in range(FEW + 20)]

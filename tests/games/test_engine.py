@@ -290,6 +290,7 @@ def shouted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_text_is_bounded_stored_whole_and_replayed(shouted: Path) -> None:
     rows = {row["bot"]: row for row in croupier("-C", shouted, "standings", "--json").json["rows"]}
     assert rows["endless"]["faults"] == rows["long"]["faults"] == rows["evil"]["faults"] == 0

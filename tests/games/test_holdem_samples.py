@@ -122,7 +122,7 @@ def test_others_take_it_from_the_question(name: str) -> None:
     assert asked(name, QUESTIONS[:160], 32, seed=1) == asked(name, QUESTIONS[:160], 32, seed=2)
 
 
-@pytest.mark.parametrize("name", helpers.breadth([name for name in NAMES if name != "always_bet"], 5))
+@pytest.mark.parametrize("name", helpers.breadth([name for name in NAMES if name != "always_bet"], 15))
 def test_whoever_is_alone_takes_the_pot_for_the_least_bet(name: str) -> None:
     alone = [view for view in QUESTIONS if all(other.died for other in view.bet_players + view.betting_players)]
     least = [Move("BET", view.min_bet_amt) for view in alone]

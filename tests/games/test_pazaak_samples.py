@@ -78,6 +78,7 @@ def test_glaucus_takes_its_chance_from_its_seed() -> None:
     assert one != other
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dumb", ["dumb_cautious", "dumb_bold"])
 def test_a_side_deck_and_a_look_at_the_opponent_win_most_games(dumb: str) -> None:
     assert helpers.played("pazaak", [bot("optimum"), bot(dumb)], 200).results["optimum"].wins > 140

@@ -43,6 +43,7 @@ def test_the_benchmark_of_large_journals_compares_each_command_with_a_floor() ->
     assert printed.count("x the floor") == 5
 
 
+@pytest.mark.long
 def test_the_benchmark_of_models_sends_requests_through_a_relay() -> None:
     assert printed_by("models", "exchanges", "--count", "20").startswith("20 exchanges of 4 KiB: ")
 
@@ -69,6 +70,7 @@ def test_the_benchmark_of_readers_measures_the_page_of_another() -> None:
     assert "beside 3 readers of all events" in printed and "within the bound of 1 s" in printed
 
 
+@pytest.mark.long
 def test_the_benchmark_of_openspiel_plays_games_twice() -> None:
     assert "2 of 2 games passed" in printed_by("openspiel", "--tables", "2", "tic_tac_toe", "hearts")
 

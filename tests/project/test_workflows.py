@@ -133,6 +133,7 @@ def outcome(repository: Path, place: Path, **inputs: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_action_accepts_a_bot_that_is_as_good_as_before(repository: Path, tmp_path: Path) -> None:
     (repository / "bot" / "bot.py").write_text(BOT.format(answer=GOOD) + "# changed\n")
     code, text = outcome(repository, tmp_path, bot="bot")

@@ -218,6 +218,7 @@ def test_a_referee_that_tells_without_end_is_refused() -> None:
         talk.receive(line)
 
 
+@pytest.mark.long
 def test_a_table_has_a_last_question() -> None:
     talk = at_table()
     for _ in range(MAX_QUESTIONS // SEATS):

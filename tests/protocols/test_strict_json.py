@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers import breadth
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def answers(text: str) -> list[bytes]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
 @pytest.mark.parametrize("grammar", [ANY_JSON, WORDS], ids=["any JSON", "words"])
-@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("depth", breadth(DEPTHS, 3))
 def test_an_answer_is_a_move_or_a_fault_at_every_depth_of_the_stack(
     protocol: Any, grammar: Grammar, depth: int
 ) -> None:

@@ -492,6 +492,7 @@ def test_each_illegal_move_has_its_own_bytes_as_evidence(parallel: int, tmp_path
     assert all(move == wrote for move, wrote in pairs)
 
 
+@pytest.mark.long
 def test_a_fold_is_written_as_the_bots_write_it(tmp_path: Path) -> None:
     assert (
         croupier(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from command import croupier
+from helpers import breadth
 
 from host.games import GAMES
 
@@ -39,7 +40,8 @@ def test_the_rules_of_a_game_are_its_page(game: str) -> None:
     assert told.startswith("# ") and "<!--" not in told
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.long
+@pytest.mark.parametrize("game", breadth(GAMES, 5))
 def test_the_example_of_a_game_is_a_bot_that_check_accepts(game: str, tmp_path: Path) -> None:
     bot = tmp_path / "example.py"
     bot.write_text(croupier("games", game, "--example").out)

@@ -182,6 +182,7 @@ def test_an_option_that_does_not_apply_to_a_form_is_refused(words: str, tmp_path
     assert (refused.code, "does not apply to export" in refused.first) == (2, True), refused.err
 
 
+@pytest.mark.long
 def test_a_program_that_follows_gets_every_line_once(
     corrected: Path,  # noqa: F811
 ) -> None:

@@ -169,6 +169,7 @@ def test_the_scores_of_each_table_follow_from_what_is_published(cup: Path, tmp_p
     assert {each["stage"] for each in fixtures} == {"round-robin", "gauntlet", "graded", "pairs"}
 
 
+@pytest.mark.long
 def test_ls_prints_the_hashes_that_a_tournament_has_sealed(cup: Path, tmp_path: Path) -> None:
     folder = published(cup / "run" / "run.sqlite", tmp_path / "public")
     lines = [json.loads(line) for line in (folder / "records.ndjson").read_text().splitlines()]

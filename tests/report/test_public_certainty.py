@@ -64,6 +64,7 @@ def by_node(file: Path) -> list[float]:
     return [*map(float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())]
 
 
+@pytest.mark.long
 @needs_node
 def test_another_language_gets_every_certainty_to_four_digits(folder: Path) -> None:
     printed = [each["sure"] for each in certainty(folder)["sure"]]

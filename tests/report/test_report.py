@@ -25,6 +25,7 @@ import command as command_line
 import pytest
 from click.testing import CliRunner, Result
 from command import croupier
+from helpers import breadth
 
 from host.base.errors import UserError
 from host.bots.values import Evidence
@@ -58,7 +59,7 @@ from tests.browser.games import EVIL, SEED, spoilt
 GAMES = tuple(games.KINDS)
 
 
-@pytest.fixture(scope="module", params=GAMES)
+@pytest.fixture(scope="module", params=breadth(GAMES, 3))
 def journal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a finished run of each game."""
     rules = {"rounds": 6} if request.param == "holdem" else {}
@@ -909,7 +910,7 @@ def opened(page: str) -> str:
     return re.sub(r">[A-Za-z0-9+/=]{200,}<", "><", page) + "".join(tables_in(page))
 
 
-@pytest.mark.parametrize("game", [*GAMES, "groups"])
+@pytest.mark.parametrize("game", breadth([*GAMES, "groups"], 2))
 def test_a_blind_report_names_nobody(game: str, tmp_path: Path) -> None:
     path = games.grouped(tmp_path, rounds=4) if game == "groups" else games.played(tmp_path, game)
     with reading(path) as book:
@@ -1119,7 +1120,9 @@ CELLS = {
 ODD = ("", "{}", "[5]", b"\xff", 5)
 
 
-@pytest.mark.parametrize(("table", "column"), [(table, column) for table, names in CELLS.items() for column in names])
+@pytest.mark.parametrize(
+    ("table", "column"), breadth([(table, column) for table, names in CELLS.items() for column in names], 4)
+)
 def test_whatever_a_stranger_writes_into_a_journal_is_shown_or_refused(table: str, column: str, tmp_path: Path) -> None:
     path = games.played(tmp_path, "pazaak")
     key = {"run": "key", "stage": "name"}.get(table, "rowid")

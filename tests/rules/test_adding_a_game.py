@@ -55,6 +55,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_page_is_played_as_it_is_written(played: Path) -> None:
     rows = {row["bot"]: row for row in croupier("-C", played, "standings", "--json").json["rows"]}
     assert sum(row["tables"] for row in rows.values()) == 400

@@ -179,6 +179,7 @@ SAMPLES: dict[str, tuple[str, Policy]] = {
 # Equal games.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -204,6 +205,7 @@ def test_the_same_game_in_another_language_is_played_alike(one: str, other: str,
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", breadth(SAMPLES, 3))
 def test_parallel_tables_are_played_as_one_after_another(game: str, built: Built, start: Start) -> None:
     protocol, policy = SAMPLES[game]

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import ROOT, croupier_process, environment
+from helpers import breadth
 from test_referee_game import GAME
 
 from host.base.errors import UserError
@@ -160,7 +161,7 @@ def filled(value: Any) -> Iterator[Any]:
                 yield [*value[:key], other, *value[key + 1 :]]
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", breadth([19, 1], 2))
 @pytest.mark.parametrize(
     ("text", "file", "read"),
     [
@@ -267,7 +268,7 @@ def read_pairs(path: Path) -> None:
     load(path.parent)
 
 
-@pytest.mark.parametrize("read", [read_students, names_in, read_pairs])
+@pytest.mark.parametrize("read", breadth([read_students, names_in, read_pairs], 3))
 def test_a_nasty_table_is_at_most_an_error_of_its_file(
     read: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +292,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("file", DEEP)
+@pytest.mark.parametrize("file", breadth(DEEP, 3))
 def test_a_bare_croupier_and_the_shell_read_a_folder_of_any_content(file: str, tmp_path: Path) -> None:
     (tmp_path / file).write_text(DEEP[file])
     done = croupier_process("-C", tmp_path)

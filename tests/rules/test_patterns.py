@@ -229,6 +229,7 @@ def test_a_build_has_a_hundred_commands_at_most(tmp_path: Path) -> None:
     assert refused.value.problems[0].code == "C009"
 
 
+@pytest.mark.long
 def test_a_build_of_any_language_can_call_a_compiler_of_java(tmp_path: Path) -> None:
     written(LINE, ".java", tmp_path, "Bot")
     (tmp_path / "bot.toml").write_text(
@@ -238,6 +239,7 @@ def test_a_build_of_any_language_can_call_a_compiler_of_java(tmp_path: Path) -> 
     assert (Path(trio.run(build, spec_of(tmp_path), level()).folder) / "Bot.class").exists()
 
 
+@pytest.mark.long
 def test_a_build_of_many_files_is_not_walked_through_at_every_look(tmp_path: Path) -> None:
     for number in range(5000):
         (tmp_path / str(number)).touch()

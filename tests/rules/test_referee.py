@@ -17,7 +17,7 @@ import psutil
 import pytest
 import trio
 from command import ROOT, croupier, croupier_process, machine
-from helpers import level
+from helpers import breadth, level
 from test_adding_a_game import laid_out
 from test_every_language import needs
 from test_referee_protocol import TRANSCRIPT
@@ -322,7 +322,7 @@ def test_bots_of_every_protocol_play_mirrored_tables_of_a_referee(tmp_path: Path
     assert croupier("-C", tmp_path, "report", "-o", tmp_path / "report.html").code == 0
 
 
-@pytest.mark.parametrize("language", ["c", "java", "javascript", "lisp", "python"])
+@pytest.mark.parametrize("language", breadth(["python", "c", "java", "javascript", "lisp"], 5))
 def test_init_writes_a_working_referee(language: str, tmp_path: Path) -> None:
     folder = tmp_path / "my-game"
     made = croupier("init", folder, "--referee", language, "--json")

@@ -111,7 +111,7 @@ VERDICTS = {
     "stderr": HARMLESS,
 }
 
-QUICK = ("ends_at_once", "crashes_at_over", "asks_twice", "wrong_utf8", "clock", "state_across_tables", "forks")
+QUICK = ("crashes_at_over", "wrong_utf8", "clock")
 """The rogues that every run of the tests examines; the others are marked `long`."""
 
 PROGRAM = """

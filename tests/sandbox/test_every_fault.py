@@ -52,11 +52,11 @@ GALLERY = ROGUES / "gallery.toml"
 
 
 def named(rogues: list[Rogue]) -> list[Any]:
-    """Return rogues as parameters. The default suite has those of `croupier doctor --attack`, and one of each verdict."""
+    """Return rogues as parameters. The default suite has one of each verdict."""
     quick = {rogue.verdict: rogue.name for rogue in reversed(rogues) if not rogue.long}
     return [
         pytest.param(rogue, id=rogue.name)
-        if rogue.name == quick.get(rogue.verdict) or (rogue.short and not rogue.long)
+        if rogue.name == quick.get(rogue.verdict)
         else pytest.param(rogue, id=rogue.name, marks=pytest.mark.long)
         for rogue in rogues
     ]

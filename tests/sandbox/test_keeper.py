@@ -24,6 +24,7 @@ FAILING_COMPILER = "#!/bin/sh\necho 'stdlib.h: No such file or directory' >&2\ne
 pytestmark = pytest.mark.skipif(not bubblewrap.program(), reason="NO BUBBLEWRAP HERE")
 
 
+@pytest.mark.long
 def test_doctor_names_the_missing_compiler_and_what_to_install() -> None:
     env = machine("doctor")
 

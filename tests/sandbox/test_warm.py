@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 import trio
-from helpers import AMPLE, CACHE, built, fixture_of, levels, nothing_left_behind, opened, strongest, written
+from helpers import AMPLE, CACHE, breadth, built, fixture_of, levels, nothing_left_behind, opened, strongest, written
 
 from host.base.errors import UserError
 from host.bots.bot_spec import BuiltBot
@@ -536,16 +536,19 @@ def test_what_a_fork_has_waited_before_its_question_is_not_its_waiting() -> None
 @at_every_warm_level
 @pytest.mark.parametrize(
     ("line", "kind", "limits"),
-    [
-        ("while True: pass", FaultKind.CPU, AMPLE._replace(cpu=0.2)),
-        ("import time; time.sleep(9)", FaultKind.TIMEOUT, AMPLE._replace(move=1.0)),
-        ("import os; os.abort()", FaultKind.CRASH, AMPLE),
-        ("1 / 0", FaultKind.CRASH, AMPLE),
-        ("import sys; sys.exit('no')", FaultKind.CRASH, AMPLE),
-        ("raise SystemExit", FaultKind.EXIT, AMPLE),
-        ("print('x' * 9000)", FaultKind.FLOOD, AMPLE),
-        ("room = bytearray(300 << 20)", FaultKind.MEMORY, AMPLE._replace(memory=128 << 20)),
-    ],
+    breadth(
+        [
+            ("while True: pass", FaultKind.CPU, AMPLE._replace(cpu=0.2)),
+            ("import os; os.abort()", FaultKind.CRASH, AMPLE),
+            ("1 / 0", FaultKind.CRASH, AMPLE),
+            ("room = bytearray(300 << 20)", FaultKind.MEMORY, AMPLE._replace(memory=128 << 20)),
+            ("import sys; sys.exit('no')", FaultKind.CRASH, AMPLE),
+            ("raise SystemExit", FaultKind.EXIT, AMPLE),
+            ("print('x' * 9000)", FaultKind.FLOOD, AMPLE),
+            ("import time; time.sleep(9)", FaultKind.TIMEOUT, AMPLE._replace(move=1.0)),
+        ],
+        3,
+    ),
 )
 def test_a_warm_bot_is_held_to_its_limits(level: Level, line: str, kind: FaultKind, limits: Limits) -> None:
     bot = built(folder_of(f"import sys\n{line}\n"))

@@ -100,6 +100,7 @@ def in_address(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode()[:2000])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", POSTS)
 def test_a_nasty_body_is_refused_or_received(path: str, site: Site, authors: Iterator[str]) -> None:
     statuses = set()
@@ -115,6 +116,7 @@ def test_a_nasty_body_is_refused_or_received(path: str, site: Site, authors: Ite
     assert 202 in statuses or "{own}" not in path
 
 
+@pytest.mark.long
 def test_a_nasty_address_is_refused_or_received(site: Site) -> None:
     for text in NASTY:
         for path in PUTS:
@@ -124,6 +126,7 @@ def test_a_nasty_address_is_refused_or_received(site: Site) -> None:
         checked(site, "GET", f"/{in_address(text)}", "ada")
 
 
+@pytest.mark.long
 def test_nothing_of_that_has_ended_the_site(site: Site) -> None:
     assert site.get("/api/season").status == 200
     assert all(Path(site.folder, "inbox").iterdir())

@@ -124,6 +124,7 @@ def test_a_round_that_is_played_after_a_restart_says_once_that_it_goes_on(two: T
     assert two.play(None, "round") == [("round", "goes on")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "meeting",
     [

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 import trio
 from command import ROOT, croupier
+from helpers import breadth
 from season_fixtures import tar
 from season_process import TestSeason, plain_bot
 
@@ -329,7 +330,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("change", WRONG)
+@pytest.mark.parametrize("change", breadth(WRONG, 3))
 def test_verify_finds_what_was_changed_in_the_store(played: TestSeason, tmp_path: Path, change: str) -> None:
     copied = tmp_path / "copy"
     subprocess.run(["cp", "-r", played.folder, copied], check=True)

@@ -99,15 +99,17 @@ def test_a_bot_is_built_checked_and_practises_in_every_seat(tmp_path: Path, file
     ("file_name", "content", "said"),
     [
         ("mine.c", BROKEN_C, "undeclared"),
-        ("mine.py", "def f(:\n", "B015"),
-        ("mine.py", NONSENSE, "banana"),
+        helpers.long(("mine.py", "def f(:\n", "B015")),
+        helpers.long(("mine.py", NONSENSE, "banana")),
         ("mine.py", CRASHES, "out of cards"),
-        pytest.param("mine.py", NEVER_ANSWERS, "B031", marks=pytest.mark.long),
-        ("mine.rar", "Rar!", "B016"),
-        ("mine.zip", "not a zip", "B016"),
-        ("mine.tar.gz", tar({"README": "no bot"}), "B003"),
+        helpers.long(("mine.py", NEVER_ANSWERS, "B031")),
+        helpers.long(("mine.rar", "Rar!", "B016")),
+        helpers.long(("mine.zip", "not a zip", "B016")),
+        helpers.long(("mine.tar.gz", tar({"README": "no bot"}), "B003")),
         ("mine.tar.gz", tar({"bot.toml": "name = 3", "bot.py": STANDS}), "bot.toml:1"),
-        ("mine.tar.gz", tar({"bot.toml/x": "", "mine.py": STANDS}), "bot.toml: cannot be read: it is a folder"),
+        helpers.long(
+            ("mine.tar.gz", tar({"bot.toml/x": "", "mine.py": STANDS}), "bot.toml: cannot be read: it is a folder")
+        ),
         ("mine.tar.gz", tar({"../../escape.py": STANDS}), "B016"),
     ],
 )
@@ -168,6 +170,7 @@ def test_the_script_that_the_name_of_a_bot_has_chosen_stays_the_same(tmp_path: P
         assert load_submission(place).spec.entry == "mine.py"
 
 
+@pytest.mark.long
 def test_a_version_is_never_entered_before_it_was_handed_in(tmp_path: Path) -> None:
     with season(tmp_path) as here:
         here.submit("ada", "mine.py", STANDS)
@@ -515,7 +518,7 @@ except PermissionError:
     assert done.stdout == "work/ada/mine\n"
 
 
-@pytest.mark.parametrize("attack", helpers.breadth(HOSTILE, 4))
+@pytest.mark.parametrize("attack", helpers.breadth(HOSTILE, 8))
 def test_a_hostile_archive_is_refused_by_name_and_leaves_nothing_behind(tmp_path: Path, attack: str) -> None:
     file_name, made, said = HOSTILE[attack]
     upload, target = tmp_path / "upload", tmp_path / "target"
@@ -756,6 +759,7 @@ def test_an_examination_that_a_full_disk_ends_is_done_again_when_there_is_room(t
         assert here.examined().state == "accepted"
 
 
+@pytest.mark.long
 def test_an_upload_that_a_full_disk_keeps_from_being_unpacked_is_no_failure_of_croupier() -> None:
     with small_disk() as disk:
         (disk / "upload").write_bytes(b"print()\n" * 8192)

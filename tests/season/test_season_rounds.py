@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pytest
+from helpers import breadth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -297,7 +298,7 @@ def test_a_clock_that_is_set_back_holds_no_round_for_longer_than_its_interval(
 # Slow versions.
 
 
-@pytest.mark.parametrize("cost", [5.0, 40.0, 300.0])
+@pytest.mark.parametrize("cost", breadth([40.0, 5.0, 300.0], 3))
 def test_two_slow_versions_take_their_share_of_a_round_and_no_tables_of_others(cost: float) -> None:
     fast, terms = field(16), RoundTerms(1, 2, 400)
     slow = [each._replace(cost=cost) for each in fast[:2]] + fast[2:]

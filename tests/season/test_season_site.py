@@ -615,6 +615,7 @@ def test_a_submission_is_cancelled_from_page_and_program(running: Site) -> None:
     assert running.api("POST", f"/api/submissions/{row.id}/cancel", "grace").problem == (404, "W001")
 
 
+@pytest.mark.long
 def test_the_organiser_pauses_and_withdraws(running: Site) -> None:
     organiser = Browser(running, "")
     assert organiser.post("/admin/pause", "/admin").status == 303
@@ -700,7 +701,8 @@ def test_a_site_on_this_machine_answers_to_its_own_names_only(tmp_path: Path) ->
         assert running.get("/", host="[fd00::1]:8462").status == 200
 
 
-@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.long
+@pytest.mark.parametrize("inside", breadth([True, False], 2))
 def test_the_site_can_open_nothing_of_the_season_but_its_own_folders(tmp_path: Path, inside: bool) -> None:
     if landlock.version() < landlock.WANTED:
         pytest.skip("this kernel has no Landlock")
@@ -769,6 +771,7 @@ def test_a_file_above_the_limit_is_refused_and_leaves_nothing(tmp_path: Path) ->
         assert running.inbox() == [] and running.left_behind() == []
 
 
+@pytest.mark.long
 def test_what_a_limit_does_not_allow_is_refused_at_once(running: Site) -> None:
     limited(running.folder, Quota(AuthorLimits(queue=3), Used(waiting=1)))
     answers = [running.api("PUT", "/api/bots/fresh", "ada", SOURCE + bytes([nth])) for nth in range(3)]
@@ -809,6 +812,7 @@ def limited(folder: Path, quota: Quota) -> None:
     publish(folder, PublishedAuthor("ada", hashlib.sha256(SECRETS["ada"].encode()).hexdigest(), quota, ()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", breadth([6000, 100_000], 2))
 def test_a_disk_that_is_full_is_not_an_error_of_croupier(running: Site, size: int) -> None:
     content, ada = b"x" * size, Browser(running, "ada")

@@ -85,31 +85,30 @@ def in_the_kit(folder: Path, code: str, given: str = "") -> str:
 # Imports of a bot.
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Card(Rank.ace, Suit.spade) == Card(rank=Rank.ace, suit=Suit.spade) == Card(14, 4)",
-        "len({Card(rank, suit) for rank in Rank for suit in Suit} | {Card(Rank.two, Suit.club)}) == 52",
-        "Card(Rank.two, Suit.club) != Card(Rank.two, Suit.heart)",
-        "[*Suit] == [1, 2, 3, 4] and Suit.club < Suit.heart < Suit.diamond < Suit.spade",
-        "[*Rank] == [*range(2, 15)] and Rank.ace - Rank.two == 12 and 100 * Rank.ten + 1 == 1001",
-        "[rank for rank in Rank if rank != Rank.one_ace] == [*Rank]",
-        "not isinstance(Card(Rank.two, Suit.club), tuple) and 'two' in repr(Card(Rank.two, Suit.club))",
-        "Other(199, 1, False) == Other(chips=199, bet_amt=1, died=False)",
-        "evaluate([Card(Rank.ace, Suit.club), Card(Rank.ace, Suit.heart)], []) == (2, 14)",
-        "evaluate(player_cards=[], community_cards=[Card(Rank.two, Suit.club)] * 3) == (4, 2)",
-        "evaluate(community_cards=[], player_cards=[Card(Rank.two, Suit.club)]) == (1, Rank.two)",
-        "evaluate([], [Card(rank, Suit.club) for rank in range(2, 7)]) == (MadeHands.straight_flush, Rank.six)",
-        "evaluate([], [Card(rank, Suit.club) for rank in Rank] * 4)[0] == MadeHands.four_of_a_kind",
-        "evaluate([Twin(14, 1), Twin(14, 2)], [Card(Rank.two, Suit.club)]) == (MadeHands.pair, 14)",
-        "100 * evaluate([Card(9, 1)], [])[0] + evaluate([Card(9, 1)], [])[1] == 109",
-        "holdem.core.cards.Card is Card and deck.init().cards[0] == Card(Rank.two, Suit.club)",
-        "deck.draw(deck.flop(deck.shuffle(deck.init())))[1].community_cards[0] in deck.init().cards",
-        "raised(lambda: setattr(Card(Rank.two, Suit.club), 'rank', Rank.ace), AttributeError)",
-        "raised(lambda: evaluate([], []), IndexError)",
-    ],
-)
-def test_the_package_is_what_bots_of_2018_know(claim: str, tmp_path: Path) -> None:
+CLAIMS = [
+    "Card(Rank.ace, Suit.spade) == Card(rank=Rank.ace, suit=Suit.spade) == Card(14, 4)",
+    "len({Card(rank, suit) for rank in Rank for suit in Suit} | {Card(Rank.two, Suit.club)}) == 52",
+    "Card(Rank.two, Suit.club) != Card(Rank.two, Suit.heart)",
+    "[*Suit] == [1, 2, 3, 4] and Suit.club < Suit.heart < Suit.diamond < Suit.spade",
+    "[*Rank] == [*range(2, 15)] and Rank.ace - Rank.two == 12 and 100 * Rank.ten + 1 == 1001",
+    "[rank for rank in Rank if rank != Rank.one_ace] == [*Rank]",
+    "not isinstance(Card(Rank.two, Suit.club), tuple) and 'two' in repr(Card(Rank.two, Suit.club))",
+    "Other(199, 1, False) == Other(chips=199, bet_amt=1, died=False)",
+    "evaluate([Card(Rank.ace, Suit.club), Card(Rank.ace, Suit.heart)], []) == (2, 14)",
+    "evaluate(player_cards=[], community_cards=[Card(Rank.two, Suit.club)] * 3) == (4, 2)",
+    "evaluate(community_cards=[], player_cards=[Card(Rank.two, Suit.club)]) == (1, Rank.two)",
+    "evaluate([], [Card(rank, Suit.club) for rank in range(2, 7)]) == (MadeHands.straight_flush, Rank.six)",
+    "evaluate([], [Card(rank, Suit.club) for rank in Rank] * 4)[0] == MadeHands.four_of_a_kind",
+    "evaluate([Twin(14, 1), Twin(14, 2)], [Card(Rank.two, Suit.club)]) == (MadeHands.pair, 14)",
+    "100 * evaluate([Card(9, 1)], [])[0] + evaluate([Card(9, 1)], [])[1] == 109",
+    "holdem.core.cards.Card is Card and deck.init().cards[0] == Card(Rank.two, Suit.club)",
+    "deck.draw(deck.flop(deck.shuffle(deck.init())))[1].community_cards[0] in deck.init().cards",
+    "raised(lambda: setattr(Card(Rank.two, Suit.club), 'rank', Rank.ace), AttributeError)",
+    "raised(lambda: evaluate([], []), IndexError)",
+]
+
+
+def test_the_package_is_what_bots_of_2018_know(tmp_path: Path) -> None:
     code = f"""
         from collections import namedtuple
         import holdem.core.cards
@@ -124,9 +123,9 @@ def test_the_package_is_what_bots_of_2018_know(claim: str, tmp_path: Path) -> No
                 work()
             except error:
                 return True
-        print({claim})
+        print([claim for claim in {CLAIMS} if eval(claim) is not True])
     """
-    assert in_the_kit(tmp_path, code) == "True\n"
+    assert in_the_kit(tmp_path, code) == "[]\n"
 
 
 def test_every_recorded_evaluation_is_reproduced_by_the_module_that_bots_import(tmp_path: Path) -> None:
@@ -411,6 +410,7 @@ def test_who_answers_otherwise_warm_starts_cold_and_check_says_so(tmp_path: Path
     assert "answers differ from a cold start, so it starts cold" in "\n".join(report.text())
 
 
+@pytest.mark.long
 def test_who_plays_by_chance_is_no_other_warm(tmp_path: Path) -> None:
     assert made_ready(handed_in(tmp_path, "return random.randrange(10**9)", "import random")).warm
 

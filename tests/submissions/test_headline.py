@@ -196,6 +196,7 @@ def test_the_warning_of_an_undefined_function_comes_first(tmp_path: Path, monkey
     assert any("undefined reference to `decide'" in line for line in shown)
 
 
+@pytest.mark.long
 def test_a_bot_that_calls_an_undefined_function_is_noted_by_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -462,7 +462,7 @@ def joined(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", breadth(REFUSED, 4))
 def test_what_is_refused_is_named_and_leaves_nothing_behind(what: str, cup: Path, desk: Path) -> None:
     submission, told = REFUSED[what]
     handed_in = submission(desk)

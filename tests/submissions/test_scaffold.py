@@ -20,8 +20,8 @@ from protocols.wire import Answer, read_move, spell
 GAME_BY_TURNS = dict(zip(LANGUAGES, cycle(product(GAMES, reversed(STARTER_PROTOCOLS))), strict=False))
 """Game and protocol for each language in the short tests, which together cover all games and protocols."""
 
-SLOW = ("java", "javascript")
-"""Languages whose programs start slowly: their tests are all long."""
+SLOW = ("cpp", "java", "javascript")
+"""Languages whose programs are built or start slowly: their tests are all long."""
 
 EVERY = [
     pytest.param(

@@ -122,7 +122,8 @@ NOT_TO_BE_HAD = {
 }
 
 
-@pytest.mark.parametrize("case", helpers.breadth(NOT_TO_BE_HAD, 2))
+@pytest.mark.long
+@pytest.mark.parametrize("case", helpers.breadth(NOT_TO_BE_HAD, 4))
 def test_what_cannot_be_had_as_a_wheel_is_refused_with_pips_words(case: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused:
         built(guest(tmp_path, NOT_TO_BE_HAD[case]))
@@ -186,6 +187,7 @@ def test_wheels_that_are_too_large_are_refused_while_they_come(tmp_path: Path, i
     assert "at most 128 MiB" in refused.value.problems[0].hint
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["packages", helpers.long("wheels")])
 def test_a_bots_own_folder_is_not_mixed_with_what_it_requires(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused:

@@ -52,6 +52,7 @@ def stage_with(kind: str, tables: int, **keys: Any) -> StageConfig:
     return stage_of(kind, **{key: tables}, **more, **keys)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["round-robin", "gauntlet"])
 @settings(max_examples=40)
 @given(

@@ -41,6 +41,7 @@ def journal(finished: Path, tmp_path: Path) -> Path:
     return shutil.copytree(finished, tmp_path / "cup") / "run" / "run.sqlite"
 
 
+@pytest.mark.long
 def test_a_fixture_that_is_set_aside_does_not_count_and_is_played_again(journal: Path) -> None:
     before, cup = answers_in(journal), journal.parents[1]
     with reading(journal) as book:
@@ -149,6 +150,7 @@ def rows(cup: Path, *words: object) -> Any:
     return [{key: value for key, value in row.items() if key not in MEASURED} for row in told["rows"]]
 
 
+@pytest.mark.long
 def test_redo_gives_the_same_cards_and_withdraw_and_undo_give_the_same_standings(tmp_path: Path) -> None:
     cup = pazaak(tmp_path / "cup", LEAGUE)
     play(cup)

@@ -142,6 +142,7 @@ def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
         until(lambda: not standing.players("alice"))
 
 
+@pytest.mark.long
 def test_a_machine_forgets_a_worker_that_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
     started = list[weakref.ref[subprocess.Popen[bytes]]]()
 

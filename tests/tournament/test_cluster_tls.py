@@ -56,6 +56,7 @@ def test_a_run_without_a_certificate_is_told_where_to_name_one(tmp_path: Path) -
     assert "docs/running.md" in done.err
 
 
+@pytest.mark.long
 def test_a_certificate_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     settings = dict.fromkeys(("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"), "/nowhere.pem")
     named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in settings.items()}

@@ -184,7 +184,7 @@ def test_what_was_played_is_found_whole(played: Path) -> None:
     assert record.faults.keys() == {"crashes", "overbets"}
 
 
-@pytest.mark.parametrize(("table", "column"), breadth(COLUMNS, 8))
+@pytest.mark.parametrize(("table", "column"), breadth(COLUMNS, 24))
 def test_any_changed_byte_is_found(table: str, column: str, played: Path, tmp_path: Path) -> None:
     draw = random.Random(f"{table} {column}")
     for _ in range(12):
