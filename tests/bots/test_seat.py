@@ -250,6 +250,7 @@ def test_the_first_start_has_its_grace(make: Make) -> None:
     assert kinds_of(alone(bot, 3)) == ["move"] * 3
 
 
+@pytest.mark.long
 @pytest.mark.timing
 @pytest.mark.parametrize(("later", "kind"), [(0.5, "move"), (1.4, "timeout")])
 def test_a_restart_may_take_a_quarter_of_a_second_longer_than_a_move_not_as_long_as_the_first_start_did(
@@ -261,6 +262,7 @@ def test_a_restart_may_take_a_quarter_of_a_second_longer_than_a_move_not_as_long
     assert kinds_of(alone(bot, 3)) == ["move", "crash", kind]
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_a_bot_that_lives_for_one_table_has_the_time_of_an_empty_start_at_later_tables() -> None:
     rogue = load_submission(ROGUES / "computes_in_its_start").with_keys(game="cardshark")
@@ -288,6 +290,7 @@ def test_a_restart_has_no_grace_beyond_that(make: Make) -> None:
     assert kinds_of(alone(bot, 3)) == ["move", "crash", "timeout"]
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_who_has_had_the_grace_in_vain_does_not_get_it_again(make: Make) -> None:
     bot = make("import time\ntime.sleep(3600)\n", protocol="lines", limits=AMPLE._replace(move=0.1, startup=2.0))
@@ -445,6 +448,7 @@ def test_a_slow_answer_in_a_wave_has_its_own_deadline(make: Make) -> None:
     assert kinds_of(alone(bot, 16)) == ["move"] * 16
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_who_drips_is_late_in_a_wave_too_and_the_rest_is_asked_again(make: Make) -> None:
     source = """

@@ -310,6 +310,7 @@ def waited_for_core(*processes: int) -> float:
     return sum(int(Path(f"/proc/{each}/schedstat").read_text().split()[1]) for each in processes) / 1e9
 
 
+@pytest.mark.long
 def test_a_keeper_that_has_just_reported_a_late_bot_is_not_taken_for_a_stalled_one() -> None:
     silent = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
     bot = bot_of(silent, ".c", AMPLE._replace(move=0.02), "argv")

@@ -626,6 +626,7 @@ def test_two_other_programs_compute_the_same_ladder(name: str, tmp_path: Path) -
             assert NormalDist().cdf(float(distance)) == pytest.approx(fit.sure_ahead(label, other), abs=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_the_ladder_of_hundreds_of_versions_is_checked_in_seconds() -> None:
     beat = [((nth, nth + by), 6 + nth % 4) for nth in range(300) for by in (1, 2, 7) if nth + by < 300]

@@ -918,6 +918,7 @@ def test_a_listener_that_comes_back_hears_what_it_has_missed(running: Site) -> N
     assert next(stream) == {} and "site" in next(stream)["changed"]
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_fifty_listeners_and_one_that_stops_reading_do_not_delay_the_end(tmp_path: Path) -> None:
     folder = season_in(tmp_path, rows=400)
