@@ -27,6 +27,7 @@ from host.bots.values import (
     BENCHING,
     RAW_BYTES,
     TIMED_TABLES,
+    WALLS,
     BankTime,
     Batch,
     BatchResult,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:  # only bots that ask models need the relay, and storing_seat 
 BENCHED_AFTER = 20  # faults of the kinds in BENCHING in one fixture
 TIMED = 1000  # maximum number of decisions whose times are stored
 MAX_PIECES = 5  # pieces of evidence stored for each bot, kind of fault and fixture
-WALLS = 26  # buckets of answer times; 2^25 µs is more than half a minute
 POLL_FIRST_S = 0.0002  # time to poll before yielding to trio; waking a task costs a quarter of this
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from host.base.counts import Seconds
 from host.sandbox.cgroup import groups_of
 
 if TYPE_CHECKING:  # every command that reads a journal imports this module; the launcher imports trio, which takes long
@@ -27,10 +28,10 @@ UNITS = {b"time": 1e9, b"usec": 1e6}  # per second
 class Stalls(NamedTuple):
     """Seconds of one answer in which the machine kept a bot from running, apart from its waits for a processor."""
 
-    blocked: float = 0.0  # a thread waited for a disk or for memory, and none ran
-    stopped: float = 0.0  # stopped or frozen from outside together with its keeper, or its keeper did not run
-    paused: float = 0.0  # croupier itself did not run
-    throttled: float = 0.0  # a control group had used up its quota of processor time
+    blocked: Seconds = 0.0  # a thread waited for a disk or for memory, and none ran
+    stopped: Seconds = 0.0  # stopped or frozen from outside together with its keeper, or its keeper did not run
+    paused: Seconds = 0.0  # croupier itself did not run
+    throttled: Seconds = 0.0  # a control group had used up its quota of processor time
 
     @property
     def total(self) -> float:

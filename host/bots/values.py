@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta
 
-from host.base.counts import Count
+from host.base.counts import Count, Seconds
 from host.bots.stall_sampler import Stalls
 from protocols.wire import Answer, Asked, Fault, FaultKind, Move, View
 
@@ -129,18 +129,18 @@ class Evidence(NamedTuple):
     """Data recorded about one decision: a fault, or the bot's slowest answer of the fixture."""
 
     bot: str
-    table: int
-    number: int
+    table: Count
+    number: Count
     kind: str  # a FaultKind, or "slowest"
     detail: str
     question: bytes
     raw: bytes
     stderr: bytes
-    wall: float
-    cpu: float
+    wall: Seconds
+    cpu: Seconds
     ended: str
-    waited: float = 0.0  # seconds spent waiting for a processor, if it was late
-    overhead: float = 0.0  # additional seconds that the host took
+    waited: Seconds = 0.0  # seconds spent waiting for a processor, if it was late
+    overhead: Seconds = 0.0  # additional seconds that the host took
     stalls: Stalls = Stalls()  # as sampled, if it was late
     bank: int | None = None  # milliseconds left in its bank when it was asked; None: it has no bank
     input: InputState = InputState.UNKNOWN  # when it was late
@@ -149,10 +149,10 @@ class Evidence(NamedTuple):
 class Timing(NamedTuple):
     """Time of one decision in microseconds; `cpu` is 0 if it was not measured."""
 
-    table: int
-    number: int
-    wall: int
-    cpu: int
+    table: Count
+    number: Count
+    wall: Count
+    cpu: Count
 
 
 class BankTime(NamedTuple):
@@ -163,24 +163,27 @@ class BankTime(NamedTuple):
     left: int
 
 
+WALLS = 26  # counts of answers by their time; 2^25 µs is more than half a minute
+
+
 class Usage(NamedTuple):
     """Usage of a bot in one fixture, in seconds and bytes.
 
     `walls[i]` counts the answers that took at least 2^(i - 1) µs and less than 2^i µs; the last one also all slower answers.
     """
 
-    questions: int
-    wall: float
-    slowest: float
-    cpu: float
-    memory: int
-    starts: int
-    walls: tuple[int, ...]
+    questions: Count  # the sum of `walls`
+    wall: Seconds
+    slowest: Seconds
+    cpu: Seconds
+    memory: Count
+    starts: Count
+    walls: tuple[Count, ...]  # WALLS numbers
     # Seconds spent waiting for a processor: in total if the process lives on between questions, else only for late
     # answers.
-    waited: float = 0.0
-    pauses: int = 0  # number of times it was stopped while it had no question
-    pondered: float = 0.0  # seconds of processor time used without a question before it was stopped, if measured
+    waited: Seconds = 0.0
+    pauses: Count = 0  # number of times it was stopped while it had no question
+    pondered: Seconds = 0.0  # seconds of processor time used without a question before it was stopped, if measured
 
     def quantile(self, percent: int) -> float:
         """Return the seconds within which `percent` % of the answers came.

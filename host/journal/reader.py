@@ -35,7 +35,7 @@ from host.journal.seals import Link, Seals
 from host.journal.stage_sums import StageSums
 from host.journal.state import RecordedBot, RunState, RunStatus, Withdrawn, bot_from_row, run_rows, stage_rows
 from host.play.lines import lines_of
-from host.play.records import Fixture, Record, Undecided, UnpackedLimits, check_sums, undecided_record
+from host.play.records import Fixture, Record, Undecided, UnpackedLimits, read_summary, undecided_record
 from host.stages import CROUPIERS, Registry, as_counted_by
 from host.stages.kind import BLANK
 
@@ -339,12 +339,10 @@ class Journal:
     def _records(self, where: str, values: tuple[Any, ...], table: str = "counted") -> Iterator[tuple[int, Record]]:
         query = f"SELECT counted.id, path, summary FROM {table} AS counted JOIN record ON counted.id = record.fixture {where}"
         entered = {name for (name,) in self._database.execute("SELECT name FROM version")}
-        decode = msgspec.msgpack.Decoder(Record).decode
         for fixture, path, summary in self._database.execute(query, values):
             try:
-                record = decode(summary)
+                record = read_summary(summary)
                 lines_of(record)
-                check_sums(record)
                 if record.path != path:
                     raise ValueError(f"the record of {path!r} is that of {record.path!r}")
                 if not record.results.keys() <= entered:
@@ -442,7 +440,7 @@ class Journal:
             raise not_played(path)
         number, summary, seats, scores, answers, banks, transcript = row
         with reject_corrupt(self.path):
-            record = msgspec.msgpack.decode(summary, type=Record)
+            record = read_summary(summary)
             limits = UnpackedLimits.of(record)
             record = record._replace(
                 seats=decompress_scores(Packed(seats, limits.tables, self.path)),
@@ -468,7 +466,7 @@ class Journal:
         )
         with reject_corrupt(self.path):
             for number, stage, salt, answers, summary in () if self.reduced else self._database.execute(query):
-                limits = UnpackedLimits.of(msgspec.msgpack.decode(summary, type=Record))
+                limits = UnpackedLimits.of(read_summary(summary))
                 text = decompress(answers, limits.answers) if answers else b""
                 yield number, stage, salt[: SALT_BYTES // 2], text.decode()
 
@@ -481,7 +479,7 @@ class Journal:
                 [refusal(self.path, f"has no scores of {path}: it has not been played, or no longer counts")], 3
             )
         with reject_corrupt(self.path):
-            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[1], type=Record))
+            limits = UnpackedLimits.of(read_summary(row[1]))
         return Packed(row[0], limits.tables, self.path)
 
     def _described(self, text: Any) -> Description:
@@ -504,7 +502,7 @@ class Journal:
         with reject_corrupt(self.path):
             if not (row and row[0]):
                 return ()
-            limits = UnpackedLimits.of(msgspec.msgpack.decode(row[1], type=Record))
+            limits = UnpackedLimits.of(read_summary(row[1]))
             return msgspec.msgpack.decode(decompress(row[0], limits.questions), type=tuple[Timing, ...])
 
     def evidence(self, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[int, str, Evidence]]:
@@ -558,7 +556,7 @@ class StageRecords(Mapping[str, Record]):
                 raise KeyError(path)
             return undecided.record
         with reject_corrupt(self._journal.path):
-            return msgspec.msgpack.decode(row[0], type=Record)
+            return read_summary(row[0])
 
     def __contains__(self, path: object) -> bool:
         query = (

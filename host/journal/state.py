@@ -5,11 +5,12 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
+from host.base.counts import MAX_COUNT, Count
 from host.bots.bot_spec import BuiltBot
 from host.games.luck import bound_root
 from host.journal.chain import canonical
@@ -21,7 +22,8 @@ from host.stages import Registry, stage_from_json
 from host.stages.kind import SkippedStage, StageConfig
 from protocols import PROTOCOLS
 
-LIMIT_TYPES = {name: kind for name, kind in get_type_hints(Limits).items() if name != "models"}
+_AMOUNTS: Mapping[Any, Any] = {float: Annotated[float, msgspec.Meta(ge=0, le=MAX_COUNT)], int: Count}
+LIMIT_TYPES = {name: _AMOUNTS.get(kind, kind) for name, kind in get_type_hints(Limits).items() if name != "models"}
 """The types of the limits that a journal can have, by the names of the limits.
 
 `models` is left out: a stranger's journal must not name an address, nor the environment variable with the key for it.
@@ -308,9 +310,11 @@ def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedB
     """Return a bot from its row in the journal. Raise ValueError or LookupError if the row is damaged."""
     texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
     stored = msgspec.structs.asdict(stored_value(about, _About))
-    limits = {key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()}
+    limits = Limits(**{key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()})
+    if not limits.move:
+        raise ValueError(f"{name} has no time for an answer")
     source = os.fsdecode(unquote_to_bytes(stored["source"]))
-    return RecordedBot(*texts, **stored | {"limits": Limits(**limits), "source": source})
+    return RecordedBot(*texts, **stored | {"limits": limits, "source": source})
 
 
 # The rows of the journal.

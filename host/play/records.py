@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from host.base.bounded_zlib import MAX_UNPACKED_BYTES, decompress
-from host.base.counts import Count
+from host.base.counts import Count, Seconds
 from host.bots.notes import MAX_NOTE_BYTES, NO_NOTES, NotesByTable
-from host.bots.values import BENCHING, BankTime, Evidence, ModelCost, Timing, Usage
+from host.bots.values import BENCHING, WALLS, BankTime, Evidence, ModelCost, Timing, Usage
 from host.games.engine import Scores
 from protocols.wire import MAX_ANSWER_BYTES, MAX_CACHED_CHARS, Answer, Fault, FaultKind, Move
 
@@ -47,13 +49,13 @@ class Result(NamedTuple):
     it is one table, or a group of tables that share a deal.
     """
 
-    tables: int
+    tables: Count
     wins: int | float  # a fraction if equal bots share a win
     score: int
     low: int
     high: int
     final: int
-    units: int = 0  # 0: each table is a unit
+    units: Count = 0  # 0: each table is a unit
     wins_with: tuple[float, ...] = ()
     """One sum for each bot, in the order of the record's results.
 
@@ -125,16 +127,16 @@ class Record(NamedTuple):
 
     path: str
     results: dict[str, Result]
-    faults: dict[str, dict[str, int]]  # by bot, then kind
+    faults: dict[str, dict[str, Count]]  # by bot, then kind
     usage: dict[str, Usage]
     evidence: tuple[Evidence, ...]
     scores: tuple[Scores, ...]  # table by table
     answers: bytes  # of all tables, packed by `pack`
     benched: tuple[str, ...] = ()
-    replayed: int = 0  # number of repetitions after host failures: a bot was restarted, or the whole fixture
-    seconds: float = 0.0
+    replayed: Count = 0  # number of repetitions after host failures: a bot was restarted, or the whole fixture
+    seconds: Seconds = 0.0
     stalls: tuple[str, ...] = ()  # the evidence for each of these repetitions because the machine was busy
-    overhead: float = 0.0  # seconds of processor time of croupier itself
+    overhead: Seconds = 0.0  # seconds of processor time of croupier itself
     times: tuple[Timing, ...] = ()  # times of the decisions at its first tables
     states: States = ()  # the state files that outlive the fixture, as they are after it
     said: StderrTail = ()
@@ -172,6 +174,19 @@ journal covers the bytes of these fields, so no later field can be stored with t
 MAX_STORED_FIELDS = STORED_FIELDS + 2
 
 
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def read_summary(stored: bytes) -> Record:
+    """Return the record whose summary a journal stores. Raise ValueError if it is damaged, or if its parts do not fit.
+
+    Its scores, costs, retries, faults and usage must be those of the bots with a result.
+    """
+    record = _decode(stored)
+    check_sums(record)
+    return record
+
+
 def check_sums(record: Record) -> None:
     """Raise ValueError if a record has no results, or if scores, costs, retries, units or sums over units do not fit them."""
     if not record.results:
@@ -184,12 +199,17 @@ def check_sums(record: Record) -> None:
         raise ValueError(f"the costs of models in {record.path} are not those of its bots")
     if not record.retries.keys() <= record.results.keys():
         raise ValueError(f"the retries in {record.path} are not those of its bots")
+    if not (record.faults.keys() <= record.results.keys() and record.usage.keys() <= record.results.keys()):
+        raise ValueError(f"the faults or the usage in {record.path} are not those of its bots")
+    for used in record.usage.values():
+        if len(used.walls) != WALLS or sum(used.walls) != used.questions:
+            raise ValueError(f"the times of answers in {record.path} are not those of its questions")
     for result in record.results.values():
         for sums in (result.wins_with, result.scores_with):
             if sums and not (len(sums) == len(record.results) and all(map(math.isfinite, sums))):
                 raise ValueError(f"the sums of {record.path} are not those of its bots")
-        if not 0 <= result.units <= result.tables or not math.isfinite(result.wins):
-            raise ValueError(f"{record.path} has {result.units} units in {result.tables} tables")
+        if not (result.units <= result.tables and 0 <= result.wins <= result.tables):
+            raise ValueError(f"{record.path} has {result.units} units and {result.wins} wins in {result.tables} tables")
 
 
 def undecided_record(path: str, bots: Iterable[str], why: Undecided) -> Record:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from host.base.grouping import grouped
 from host.games.engine import Game, Scores
 from host.inspect.table_replays import ReplayedTable
+from host.journal.check import reject_corrupt
 from host.journal.reader import Packed, decompress_scores
 from host.play.fixture_id import FixtureId, group_of
 from host.play.records import Fixture, Record, Result
@@ -245,7 +246,9 @@ def _alone(scored: Scored, pair: tuple[str, str], result: PairResult, met: Seque
 def _tallied(scored: Scored, path: str, bot: str, pieces: int) -> tuple[tuple[Won, Won], ...]:
     fixture, game, kept = scored(path)
     assert game.winners is not None
-    return _tally(game.winners, fixture.bots.index(bot), fixture.first, pieces, kept)
+    with reject_corrupt(kept.journal):
+        place = fixture.bots.index(bot)
+    return _tally(game.winners, place, fixture.first, pieces, kept)
 
 
 @lru_cache(maxsize=2048)

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from host.bots.values import Evidence, Timing, Usage
+from host.bots.values import WALLS, Evidence, Timing, Usage
 from host.games import GAMES
 from host.games.engine import Table
 from host.journal.check import wal_files
@@ -27,7 +27,6 @@ from tests.stage_configs import stage_of
 SEED = bytes(range(16))
 EVIL = '<script>window.evil=1;alert("x")<'
 ANSI = b"\x1b[31mred\x1b[0m\x07 </script><script>window.evil=2</script>\n<img src=x onerror=window.evil=3>"
-WALLS = 24
 
 
 def cardshark(view: Any, luck: Random) -> Answer:
@@ -109,7 +108,7 @@ def recorded(fixture: Fixture, player: Callable[[Any, Random], Answer] | None = 
         except StopIteration:
             now = None
     walls = {
-        bot: tuple(count if at == 12 else count // 9 * (at == 14) for at in range(WALLS))
+        bot: tuple(count - count // 9 if at == 12 else count // 9 * (at == 14) for at in range(WALLS))
         for bot, count in asked.items()
     }
     usage = {bot: Usage(n, n * 0.003, 0.0123, n * 0.001, 9 << 20, 3, walls[bot]) for bot, n in asked.items() if n}

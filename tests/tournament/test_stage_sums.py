@@ -44,7 +44,7 @@ def add(journal: Journal, pairs: Iterable[tuple[str, str]]) -> None:
         results = {bot: Result(9, wins, 20, 0, 3, 1) for bot, wins in zip(pair, (won, 9 - won), strict=True)}
         faults = {pair[0]: {chance.choice(["timeout", "crash"]): chance.randrange(1, 9)}} if won == 2 else {}
         stalls = (f"{pair[1]} at table 3 waited",) if won == 9 else ()
-        usage = dict.fromkeys(pair, Usage(10, 0.1, 0.01, 0.1, 1 << 20, 1, (0,) * 20))
+        usage = dict.fromkeys(pair, Usage(10, 0.1, 0.01, 0.1, 1 << 20, 1, (10, *[0] * 25)))
         record = Record(path, results, faults, usage, (), (), b"", replayed=len(stalls), stalls=stalls)
         journal.add("league", record, fixture)
 

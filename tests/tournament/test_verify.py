@@ -405,7 +405,7 @@ CHANGES: dict[str, tuple[Callable[[sqlite3.Connection], object], str]] = {
         "/1: crash of crashes was recorded 1 times",
     ),
     "no fault": (summary(lambda told: told[2].pop("overbets")), "/1: illegal of overbets was recorded 0 times"),
-    "questions": (summary(lambda told: told[3]["davey"].__setitem__(0, 1)), "/1: "),
+    "questions": (summary(lambda told: told[3].__setitem__("davey", [1, 0, 0, 0, 0, 1, [1, *[0] * 25]])), "/1: "),
     "its path": (summary(lambda told: told.__setitem__(0, "play/other/1")), "/1: the record is that of play/other/1"),
     "evidence of another": (evidence(0, "davey"), ": its evidence is of davey, but crashes was asked"),
     "evidence of a move": (evidence(3, "timeout"), ": its evidence is of the kind timeout, but the answer is crash"),
