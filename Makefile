@@ -6,7 +6,7 @@ PYTEST = .venv/bin/python -m pytest
 # Three test processes at a time: many tests wait. Tests of a file share what one has played, so a process has neighbours, and
 # takes the second half of what another still has when it has nothing left. Long tests share more: each process has whole files.
 TOGETHER = $(PYTEST) -n 3 --dist worksteal
-TOGETHER_LONG = $(PYTEST) -n 3 --dist loadfile
+TOGETHER_LONG = $(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check lint test-as-user test-long test-proofs test-toolchains docs dist setup
 

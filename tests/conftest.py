@@ -50,13 +50,16 @@ TIMING_RUNS, MAX_REPEATS = 3, 5
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks that its command line names
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the shard. Repeat tests whose claim depends on the speed of the machine, and no others. Leave most
-    cases of some to proofs."""
+    """Keep the tests of the shard, those of containers first. Repeat tests whose claim depends on the speed of the machine, and
+    no others. Leave most cases of some to proofs."""
     if shard := config.getoption("shard"):
         number, shards = shard
         places = [crc32(item.nodeid.partition("[")[0].encode()) % shards + 1 for item in items]  # the same in every run
         config.hook.pytest_deselected(items=[item for item, at in zip(items, places, strict=True) if at != number])
         items[:] = [item for item, at in zip(items, places, strict=True) if at == number]
+    items.sort(
+        key=lambda item: item.path.name != "test_docker.py"
+    )  # they wait for minutes: begun first, they delay nobody
     cases = Counter[str]()
     for item in items:
         if item.get_closest_marker("timing"):
