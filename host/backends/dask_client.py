@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import trio
 from distributed import CancelledError, Client, KilledWorker
+from distributed.comm.core import CommClosedError
 
 from host.backends import dask_worker
 
@@ -43,8 +44,8 @@ class ConnectionLost(Exception):
 
 
 CLIENT: Callable[..., Any] = Client  # untyped in distributed
-LOST_TASK_ERRORS = (asyncio.CancelledError, CancelledError, KilledWorker)
-"""Exceptions that Dask raises for a task whose worker or scheduler is lost."""
+LOST_TASK_ERRORS = (asyncio.CancelledError, CancelledError, KilledWorker, CommClosedError)
+"""Exceptions that Dask raises for a task whose worker or scheduler is lost. The last one: while its result was fetched."""
 
 
 class WorkerInfo(NamedTuple):

@@ -17,10 +17,13 @@ import pytest
 import trio
 from command import CROUPIER, FAST, ROOT, croupier, croupier_process, cup_in, environment, result_of
 from distributed import Client
+from distributed.comm.tcp import convert_stream_closed_error
 from machines import LOOPBACK, Machines, machines, until
+from tornado.iostream import StreamClosedError
 
 from host.backends import dask_worker
 from host.backends.dask import cluster
+from host.backends.dask_client import ConnectionLost, DaskClient
 from host.backends.placement import PlacementRequest
 from host.backends.worker_process import start_worker
 from host.base.errors import Problem, UserError
@@ -140,6 +143,23 @@ def test_an_organiser_who_has_gone_leaves_no_bot_behind(tmp_path: Path) -> None:
         run.process.kill()
         run.process.wait()
         until(lambda: not standing.players("alice"))
+
+
+@pytest.mark.long
+def test_a_connection_that_closes_while_a_result_is_fetched_is_a_lost_one(two: Machines) -> None:
+    async def fetch() -> None:
+        client = DaskClient(two.address)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(client.run)
+            while not client.workers:
+                await trio.sleep(0.01)
+            with pytest.raises(ConnectionLost):  # Dask raises what this function does, at that moment
+                await client.call(
+                    min(client.workers.values()), convert_stream_closed_error, "a stream", StreamClosedError()
+                )
+            nursery.cancel_scope.cancel()
+
+    trio.run(fetch)
 
 
 @pytest.mark.long
