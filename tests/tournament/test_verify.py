@@ -123,7 +123,7 @@ def test_records_without_results_or_tables_end_no_command(tables: int | None, tm
         for number, summary in database.execute("SELECT fixture, summary FROM record").fetchall():
             record = msgspec.msgpack.decode(summary, type=Record)
             empty = {
-                bot: each._replace(tables=0, units=0, wins_with=(), scores_with=())
+                bot: each._replace(tables=0, wins=0, units=0, wins_with=(), scores_with=())
                 for bot, each in record.results.items()
             }
             changed = record._replace(results={} if tables is None else empty).stored_summary()
