@@ -188,7 +188,7 @@ def read_summary(stored: bytes) -> Record:
 
 
 def check_sums(record: Record) -> None:
-    """Raise ValueError if a record has no results, or if scores, costs, retries, units or sums over units do not fit them."""
+    """Raise ValueError if a record has no results, or if another part does not fit them."""
     if not record.results:
         raise ValueError(f"{record.path} has no results")
     if record.scores:

@@ -1153,6 +1153,20 @@ def test_a_journal_whose_stage_says_no_sensible_number_of_tables_is_refused(tabl
         report(path)
 
 
+def test_a_journal_with_a_bot_that_has_no_time_is_refused(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    sql(path, "UPDATE version SET about = json_set(about, '$.limits.move', 0.0)")
+    with pytest.raises(UserError, match="has no time for an answer"):
+        report(path)
+
+
+def test_a_journal_whose_fixture_names_other_bots_than_its_record_is_refused(tmp_path: Path) -> None:
+    path = games.played(tmp_path, "pazaak")
+    sql(path, "UPDATE fixture SET about = json_set(about, '$.bots[0]', 'zed') WHERE id = 1")
+    with pytest.raises(UserError, match="is damaged"):
+        report(path)
+
+
 def sql(path: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
     """Return the output of SQLite."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
