@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from host.bots.values import Usage
+from host.bots.values import WALLS, Usage
 from host.games import GAMES
 from host.journal.state import RecordedBot, RunState, StageState, StageStatus, Terms
 from host.journal.writer import writing
@@ -57,8 +57,8 @@ def played(fixture: Fixture, strength: list[float], answers: bytes, chance: rand
     share = 1 / (1 + 10 ** (strength[1] - strength[0]))
     ahead = [chance.random() < share for _ in range(fixture.tables)]
     scores = [(3, chance.randrange(3)) if first else (chance.randrange(3), 3) for first in ahead]
-    walls = tuple(chance.randrange(40) for _ in range(20))
-    usage = Usage(8 * fixture.tables, 0.1 * chance.random(), 0.002, 0.05 * chance.random(), 10 << 20, 1, walls)
+    walls = (*[chance.randrange(40) for _ in range(20)], *[0] * (WALLS - 20))
+    usage = Usage(sum(walls), 0.1 * chance.random(), 0.002, 0.05 * chance.random(), 10 << 20, 1, walls)
     results = {
         bot: result([table[seat] for table in scores], ahead.count(not seat)) for seat, bot in enumerate(fixture.bots)
     }

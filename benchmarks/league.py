@@ -29,7 +29,7 @@ import trio
 
 from host.backends.local import FixtureQueue, local_workers
 from host.bots.bot_spec import BuiltBot
-from host.bots.values import Usage
+from host.bots.values import WALLS, Usage
 from host.games import GAMES
 from host.journal.reader import Journal
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
@@ -63,8 +63,8 @@ class Cost(NamedTuple):
 
 def usage(questions: int) -> Usage:
     """Return the usage of a bot that has answered some questions."""
-    walls = tuple(questions // 20 for _ in range(20))
-    return Usage(questions, 0.1, 0.001, 0.05, 10 << 20, 1, walls, 0.01)
+    walls = (*[questions // 20] * 20, *[0] * (WALLS - 20))
+    return Usage(sum(walls), 0.1, 0.001, 0.05, 10 << 20, 1, walls, 0.01)
 
 
 ANSWERS = pack([[Move("DRAW"), Move("PLAY", 3), Move("STAND"), Move("END")] * 2] * TABLES)
