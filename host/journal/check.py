@@ -74,9 +74,13 @@ def _misfit(database: sqlite3.Connection, registry: Registry) -> str:
     if wrong := "".join(_wrong_types(database)):
         return wrong
     try:
-        stored_state(database, registry)
+        stages = stored_state(database, registry).stages
     except ValueError as wrong_state:
         return str(wrong_state)
+    entered = {name for (name,) in database.execute("SELECT name FROM version")}
+    for stage in stages:
+        for stranger in sorted({*stage.field, *stage.places} - entered):
+            return f"its run's stages: {stranger!r}, a bot of {stage.name}, is not in the list of bots"
     query = "SELECT path FROM fixture LEFT JOIN record ON fixture.id = record.fixture WHERE record.fixture IS NULL"
     for (path,) in database.execute(f"{query} LIMIT 1"):
         return f"it has no record of {path!r}"

@@ -309,6 +309,10 @@ class Journal:
         """
         return self._records("WHERE ?1 IS NULL OR stage = ?1 ORDER BY path", (stage,))
 
+    def records_at(self, path: str, stage: str) -> Iterator[tuple[int, Record]]:
+        """Yield (fixture number, record) for the fixture of a stage with this path, if it counts."""
+        return self._records("WHERE path = ?1 AND stage = ?2", (path, stage))
+
     def records_since(self, stage: str, since: int = 0) -> Iterator[tuple[int, Record]]:
         """Yield (fixture number, record) for the fixtures of a stage with a number above `since`, sorted by number."""
         return self._records("WHERE stage = ?1 AND counted.id > ?2 ORDER BY counted.id", (stage, since))
@@ -548,15 +552,12 @@ class StageRecords(Mapping[str, Record]):
         self._journal, self._database, self._stage = journal, database, stage
 
     def __getitem__(self, path: str) -> Record:
-        query = "SELECT summary FROM counted JOIN record ON counted.id = record.fixture WHERE path = ? AND stage = ?"
-        row = self._database.execute(query, (path, self._stage)).fetchone()
-        if row is None:
-            undecided = self._journal.undecided_at(path)
-            if undecided is None or undecided.stage != self._stage:
-                raise KeyError(path)
-            return undecided.record
-        with reject_corrupt(self._journal.path):
-            return read_summary(row[0])
+        for _, record in self._journal.records_at(path, self._stage):
+            return record
+        undecided = self._journal.undecided_at(path)
+        if undecided is None or undecided.stage != self._stage:
+            raise KeyError(path)
+        return undecided.record
 
     def __contains__(self, path: object) -> bool:
         query = (

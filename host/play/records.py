@@ -208,6 +208,9 @@ def check_sums(record: Record) -> None:
         for sums in (result.wins_with, result.scores_with):
             if sums and not (len(sums) == len(record.results) and all(map(math.isfinite, sums))):
                 raise ValueError(f"the sums of {record.path} are not those of its bots")
+        for total, other in zip(result.wins_with, record.results.values(), strict=False):  # it may be empty
+            if not 0 <= total <= result.wins * other.wins:
+                raise ValueError(f"the sums of {record.path} are not those of its wins")
         if not (result.units <= result.tables and 0 <= result.wins <= result.tables):
             raise ValueError(f"{record.path} has {result.units} units and {result.wins} wins in {result.tables} tables")
 

@@ -19,12 +19,13 @@ from command import croupier, cup_in
 from helpers import ROGUES, breadth
 
 from host.base.errors import UserError
+from host.bots.values import WALLS, Usage
 from host.inspect.verify import CHANGED_LATER, Audit, verify
 from host.journal.chain import canonical
 from host.journal.reader import Journal, reading
 from host.journal.seals import Seals
 from host.play.lines import pack_lines
-from host.play.records import Record
+from host.play.records import Record, Result, read_summary
 
 COLUMNS = [
     *[("fixture", column) for column in ("path", "stage", "about", "at")],
@@ -175,6 +176,29 @@ def test_a_journal_with_scores_of_other_bots_is_damaged(wrong: str, tmp_path: Pa
     for command in ("standings", "report"):
         done = croupier("-C", trio, command)
         assert done.code == 3 and "error[R005]" in done.err and "are not those of its bots" in done.err, done
+
+
+RESULT = Result(
+    tables=4, wins=2, score=2, low=0, high=1, final=1, units=2, wins_with=(2.0, 2.0), scores_with=(2.0, 2.0)
+)
+PLAYED = Record("league/a+b/1", {"a": RESULT, "b": RESULT}, {}, {}, (), (), b"")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        PLAYED._replace(results={"a": RESULT, "b": RESULT._replace(wins=5)}),
+        PLAYED._replace(results={"a": RESULT, "b": RESULT._replace(wins_with=(1e300, 2.0))}),
+        PLAYED._replace(results={"a": RESULT, "b": RESULT._replace(wins_with=(-1.0, 2.0))}),
+        PLAYED._replace(results={"a": RESULT, "b": RESULT._replace(scores_with=(2.0,))}),
+        PLAYED._replace(faults={"zed": {"crash": 1}}),
+        PLAYED._replace(usage={"a": Usage(2, 0.1, 0.1, 0.1, 0, 1, (1, *[0] * (WALLS - 1)))}),
+    ],
+)
+def test_a_summary_whose_numbers_do_not_fit_each_other_is_damaged(changed: Record) -> None:
+    assert read_summary(msgspec.msgpack.encode(PLAYED)) == PLAYED
+    with pytest.raises(ValueError, match=r"league/a\+b/1"):
+        read_summary(msgspec.msgpack.encode(changed))
 
 
 def test_what_was_played_is_found_whole(played: Path) -> None:
