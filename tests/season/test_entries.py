@@ -1,5 +1,6 @@
 """The store and the queue of a season: names, limits, fairness, and what is stored durably."""
 
+import contextlib
 import sqlite3
 import time
 from pathlib import Path
@@ -26,8 +27,10 @@ from host.season.entries.names import author_name, name_beside, season_bot_name,
 from host.season.entries.queue import HOUR_S, Quota, Used, Waiting, fair_order, places, why_held, why_refused
 from host.season.entries.store import Store
 from host.season.entries.values import Version
+from host.season.intake.requests import closing_time
 from host.season.rounds.book import Book, RoundSums
 from host.season.rounds.scheduler import Meeting, Player, RoundTerms
+from host.season.rounds.season import ladder_in
 from host.season.season_config import AuthorLimits
 
 AUTHORS = st.sampled_from("abcde")
@@ -345,6 +348,26 @@ def test_a_store_that_is_missing_damaged_or_of_another_schema_is_named(tmp_path:
             pass
         assert refused.value.problems[0].code == "E012"
         assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE author SET joined = 9e999",
+        "UPDATE author SET name = x'61'",
+        "INSERT INTO bot VALUES ('mine', 'nobody', '')",
+        "INSERT INTO setting VALUES ('ladder', '{\"round\":')",
+        "INSERT INTO setting VALUES ('frozen', '1e300')",
+    ],
+)
+def test_a_value_of_a_store_that_cannot_be_its_own_is_named(change: str, tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.authors.add("ada", HASH, 1.0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "season.sqlite")) as other, other:
+        other.execute(change)
+    with pytest.raises(UserError) as refused, Store.reading(tmp_path) as reader:
+        reader.authors.all(), ladder_in(reader), closing_time(reader, None)
+    assert refused.value.problems[0].code == "E012", refused.value
 
 
 def test_a_copy_of_an_open_store_is_whole(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The command `season invite`: draws links for authors."""
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -85,7 +84,7 @@ def invite(place: Path, names: list[str], again: tuple[str, ...]) -> Invited:
         with Store.reading(place) as store:
             known = {author.name.lower() for author in store.authors.all()}
             site = store.setting(SITE)
-            address = json.loads(store.setting(TERMS, "{}")).get("season", {}).get("address", "")
+            address = (store.value(TERMS, dict) or {}).get("season", {}).get("address", "")
     problems = [problem for name in names for problem in _problems(name, known, names)]
     for name in again:
         if name.lower() not in known:

@@ -176,6 +176,9 @@ def check(connection: sqlite3.Connection, path: Path, application: int) -> None:
         (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise damaged(path, found)
+        if (missing := connection.execute("PRAGMA foreign_key_check").fetchone()) is not None:
+            table, _, parent, _ = missing
+            raise damaged(path, f"a row of the table {table} refers to a row of {parent} that is missing")
 
 
 @contextlib.contextmanager

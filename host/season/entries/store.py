@@ -3,10 +3,13 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from host.base.counts import Seconds
 from host.base.errors import Problem, UserError
-from host.season.entries.database import Database, Schema, locked, reading, writing
+from host.season.entries.database import Database, Schema, damaged, locked, reading, writing
 from host.season.entries.names import author_name
 from host.season.entries.queue import Used
 from host.season.entries.submissions import BOT, PRACTICE, SUBMISSION, USAGE, Practices, Submissions
@@ -14,6 +17,7 @@ from host.season.entries.table import Table
 from host.season.entries.values import Answer, Author, Event
 from host.season.entries.versions import VERSION, Versions
 
+T = TypeVar("T")
 STORE_FILE = "season.sqlite"
 AUTHOR = Table("author", Author, "name", own={"token_sha256": "UNIQUE"})
 ANSWER = Table("answer", Answer, "request")
@@ -204,6 +208,23 @@ class Store:
         """Return a setting of the season process, for example the state of the season; `usual` if it is not set."""
         row = self.database.row("SELECT value FROM setting WHERE name = ?", name)
         return str(row[0]) if row else usual
+
+    def value(self, name: str, kind: type[T]) -> T | None:
+        """Return a setting that is stored as JSON; None if it is not set. Raise UserError if it is damaged."""
+        value: T | None = self._decoded(name, kind)
+        return value
+
+    def time(self, name: str) -> float | None:
+        """Return a setting that is a time, in seconds since 1970; None if it is not set. Raise UserError as `value`."""
+        at: float | None = self._decoded(name, Seconds)
+        return at
+
+    def _decoded(self, name: str, kind: Any) -> Any:
+        said = self.setting(name)
+        try:
+            return msgspec.json.decode(said, type=kind) if said else None
+        except msgspec.MsgspecError as wrong:
+            raise damaged(self.database.path, f"the setting {name}: {wrong}") from wrong
 
     def set_setting(self, name: str, value: str) -> None:
         """Set a setting of the season process."""

@@ -4,11 +4,13 @@ Texts, bytes and numbers are stored unchanged, None is stored as NULL, and any o
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType, NoneType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from host.base.counts import Seconds
 from host.base.value_types import plain_word
 
 V = TypeVar("V")
@@ -68,7 +70,7 @@ def _column(name: str, hint: Any, own: str) -> Column:
         decode = msgspec.json.Decoder(kind).decode
         return Column(name, f"{name} BLOB{nullable} {own}".rstrip(), _json, lambda cell: cell and decode(cell))
     affinity = AFFINITY[bool] if kind is bool else AFFINITY[native]
-    read = kind if kind is bool or kind is not native else _same
+    read = partial(msgspec.convert, type=Seconds | None if kind is float else hint, strict=kind is not bool)
     return Column(name, f"{name} {affinity}{nullable} {own}".rstrip(), _same, read)
 
 

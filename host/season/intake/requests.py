@@ -74,8 +74,7 @@ def closing_time(store: Store, closes: float | None) -> float | None:
 
     `closes` is the time that the terms set. Entry closes earlier if the organiser has closed it.
     """
-    frozen = store.setting(FROZEN)
-    return min((each for each in (closes, float(frozen) if frozen else None) if each is not None), default=None)
+    return min((each for each in (closes, store.time(FROZEN)) if each is not None), default=None)
 
 
 class Granted(NamedTuple):
@@ -95,7 +94,7 @@ def handle(desk: Desk, stored: StoredRequest, now: float) -> Answer:
     if known := store.events.answered(stored.id):
         return known
     author = getattr(stored.request, "author", "") or getattr(stored.request, "name", "")
-    at = max(min(stored.at, now), math.nextafter(float(store.setting(ARRIVED, "0")), math.inf))
+    at = max(min(stored.at, now), math.nextafter(store.time(ARRIVED) or 0.0, math.inf))
     with store.transaction():
         store.set_setting(ARRIVED, repr(at))
         try:
@@ -344,8 +343,9 @@ def _manage(desk: Desk, request: Manage, now: float) -> Granted:
             store.set_setting(PAUSED, "")
             text = "the season goes on"
         case "freeze":
-            store.set_setting(FROZEN, store.setting(FROZEN) or repr(now))
-            text = f"entry is closed since {day(float(store.setting(FROZEN)))}"
+            frozen = store.time(FROZEN) or now
+            store.set_setting(FROZEN, repr(frozen))
+            text = f"entry is closed since {day(frozen)}"
         case "unfreeze":
             text = _unfreeze(desk)
         case "rename":
@@ -373,8 +373,8 @@ def _unfreeze(desk: Desk) -> str:
     Let the versions play that were submitted meanwhile, except those submitted when the terms had closed entry. Raise
     UserError if the organiser has not closed entry, or if the final has been made.
     """
-    store, frozen = desk.store, desk.store.setting(FROZEN)
-    if not frozen:
+    store, frozen = desk.store, desk.store.time(FROZEN)
+    if frozen is None:
         raise refused(
             "E011", "", "the organiser has not closed entry", "the terms close it: edit freeze in croupier.toml"
         )
@@ -382,7 +382,7 @@ def _unfreeze(desk: Desk) -> str:
         raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
     store.set_setting(FROZEN, "")
     store.set_setting(ENTRIES, "")  # the entries are fixed again when entry closes
-    for at, version in store.versions.late(float(frozen)):
+    for at, version in store.versions.late(frozen):
         if not desk.closed(at):
             store.versions.activate(version, desk.terms.limits.active)
     return "entry is open again"

@@ -6,7 +6,6 @@ each line that the chain lacks, so no line is missing after a crash. If somethin
 another line about it. docs/checking.md describes the lines.
 """
 
-import json
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -178,8 +177,8 @@ def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> 
             yield Fact("list", about, _list(which, round_root(season.seed, which.number)))
         if (about := f"round {which.number}") not in known.about and which.state in ("finished", "damaged"):
             yield Fact("round", about, round_content(which))
-    if said := season.store.setting(ENTRIES):
-        yield Fact("entries", "entries", json.loads(said))
+    if (entries := season.store.value(ENTRIES, dict)) is not None:
+        yield Fact("entries", "entries", entries)
     if (final := season.folder.final()) is not None:
         told = {"at": final.at, "digest": final.digest, "entries": [*final.entries]}
         yield Fact("final", "final", told | {"seed_sha256": commitment(final_seed(season.seed))})
@@ -187,9 +186,8 @@ def facts(season: "Season", rounds: Sequence[Round], known: Known = NOTHING) -> 
             yield Fact("seed", "seed", {"seed": season.seed.hex()})
 
 
-def public_terms(said: str) -> dict[str, Any]:
-    """Return the terms of a season as everybody may see them. `said` is the text of the setting TERMS."""
-    terms: dict[str, Any] = json.loads(said)
+def public_terms(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms of a season as everybody may see them. `terms` is the value of the setting TERMS."""
     own = {key: value for key, value in terms.get("season", {}).items() if key not in HOSTS}
     return terms | {"season": own}
 
@@ -200,7 +198,7 @@ def _terms(season: "Season") -> dict[str, Any]:
         "name": season.tournament.name,
         "croupier": __version__,
         "winners": WINNERS.get(season.tournament.game.winners, "none"),
-        "terms": public_terms(season.store.setting(TERMS, "{}")),
+        "terms": public_terms(season.store.value(TERMS, dict) or {}),
         "seed_sha256": promised.sha256,
         "committed": promised.at,
         "final_sha256": commitment(final_seed(season.seed)),

@@ -35,14 +35,12 @@ Log = Callable[[str, str, str], None]
 
 def entries_in(store: Store) -> EntriesDocument | None:
     """Return the entries of the final; None before they are fixed."""
-    said = store.setting(ENTRIES)
-    return msgspec.json.decode(said, type=EntriesDocument) if said else None
+    return store.value(ENTRIES, EntriesDocument)
 
 
 def ladder_in(store: Store) -> LadderDocument | None:
     """Return the ladder after the last round; None before the first."""
-    said = store.setting(LADDER)
-    return msgspec.json.decode(said, type=LadderDocument) if said else None
+    return store.value(LADDER, LadderDocument)
 
 
 class Bell:
@@ -212,11 +210,12 @@ class Season:
 
         Raise UserError if the terms cannot be stored; then the old terms stay in force.
         """
-        before, after = self.store.setting(TERMS), terms_text(tournament)
-        if not before:
+        after = terms_text(tournament)
+        before = self.store.value(TERMS, dict)
+        if before is None:
             self.store.set_setting(TERMS, after)
-        elif before != after:
-            changes = difference(public_terms(before), public_terms(after))
+        elif self.store.setting(TERMS) != after:
+            changes = difference(public_terms(before), public_terms(json.loads(after)))
             kind, text = ("terms", f"the terms have changed: {changes}") if changes else ("site", SITE_CHANGED)
             self._set_with_event(TERMS, after, kind, "croupier.toml", text)
         self.tournament = tournament
