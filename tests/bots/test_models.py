@@ -322,7 +322,7 @@ def test_the_time_of_a_model_counts_unless_the_organiser_says_otherwise(counts: 
 )
 def test_a_model_that_cannot_be_reached_is_nobody_s_fault(steps: Sequence[str], reason: str) -> None:
     with serving(*steps) as server:
-        record = against_nestor(caller(access(server, patience=0.3)))
+        record = against_nestor(caller(access(server, patience=1.0)))
     assert record.faults == {}
     assert record.undecided is not None
     assert f"asker: the model small does not answer: {reason}" in record.undecided.reason.replace(
@@ -348,7 +348,7 @@ def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("A_KEY", KEY)
     with serving() as server:
         server.said = f"your key is {KEY}"
-        record = against_nestor(caller(access(server, key_env="A_KEY", patience=0.3)))
+        record = against_nestor(caller(access(server, key_env="A_KEY", patience=1.0)))
     assert record.undecided is not None
     assert "the answer contains the key" in record.undecided.reason
     assert KEY not in repr(record)
@@ -358,7 +358,7 @@ def test_an_answer_with_the_key_does_not_reach_a_bot(monkeypatch: pytest.MonkeyP
 def test_the_record_has_no_word_of_an_address_that_speaks_no_http(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     with serving(*["echo"] * 50) as server:
-        record = against_nestor(caller(access(server, key_env="A_KEY", patience=0.3)))
+        record = against_nestor(caller(access(server, key_env="A_KEY", patience=1.0)))
     assert record.undecided is not None
     assert record.undecided.reason == "asker: the model small does not answer: the connection broke"
     assert KEY not in repr(record)
@@ -856,7 +856,7 @@ def test_check_and_play_say_that_a_model_does_not_answer(tmp_path: Path) -> None
     with serving(*["503"] * 1000) as server:
         place = tournament(tmp_path, server.address)
         config = place / "croupier.toml"
-        config.write_text(config.read_text().replace('key_env = "A_KEY"', 'patience = "0.2 s"'))
+        config.write_text(config.read_text().replace('key_env = "A_KEY"', 'patience = "1 s"'))
         checked, played = (
             croupier("-C", place, "check", "asker"),
             croupier("-C", place, "play", "asker", "sample:nestor"),
@@ -1025,7 +1025,7 @@ def test_a_bot_gets_the_status_of_a_wrong_request(tmp_path: Path) -> None:
 
 def test_a_wait_longer_than_patience_is_cut_to_it() -> None:
     with serving("retry") as server:
-        record = against_nestor(caller(access(server, patience=0.5)))
+        record = against_nestor(caller(access(server, patience=1.0)))
     assert record.faults == {}
     assert record.stalls == ()
 
