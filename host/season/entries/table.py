@@ -68,7 +68,9 @@ def _column(name: str, hint: Any, own: str) -> Column:
     native = next((each for each in AFFINITY if isinstance(kind, type) and issubclass(kind, each)), None)
     if native is None:
         decode = msgspec.json.Decoder(kind).decode
-        return Column(name, f"{name} BLOB{nullable} {own}".rstrip(), _json, lambda cell: cell and decode(cell))
+        return Column(
+            name, f"{name} BLOB{nullable} {own}".rstrip(), _json, lambda cell: None if cell is None else decode(cell)
+        )
     affinity = AFFINITY[bool] if kind is bool else AFFINITY[native]
     read = partial(msgspec.convert, type=Seconds | None if kind is float else hint, strict=kind is not bool)
     return Column(name, f"{name} {affinity}{nullable} {own}".rstrip(), _same, read)
