@@ -18,7 +18,7 @@ from host.games import GAMES
 from host.games.engine import Game
 from host.inspect.recorded import Decision
 from host.inspect.repro import History, Repro
-from host.journal.state import RecordedBot
+from host.journal.state import RecordedBot, limits_from_names
 from host.play.records import read_answer, spelled_answer
 from host.rules.catalogue import of_library
 from host.sandbox.levels import Level
@@ -134,7 +134,7 @@ def _repro(bundle: Bundle, registry: Registry) -> Repro:
     _refuse_unknown("schema", bundle.format, [BUNDLE_SCHEMA])
     if registry.known_game(bundle.game) is None and not of_library(bundle.game):
         _refuse_unknown("game", bundle.game, GAMES)
-    limits = _from_names(Limits, bundle.bot["limits"])
+    limits = limits_from_names(bundle.bot["limits"])
     bot = _from_names(RecordedBot, bundle.bot | {"limits": limits})
     _refuse_unknown("protocol", bot.protocol, PROTOCOLS)
     if not bundle.asked:

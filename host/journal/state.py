@@ -23,10 +23,10 @@ from host.stages.kind import SkippedStage, StageConfig
 from protocols import PROTOCOLS
 
 _AMOUNTS: Mapping[Any, Any] = {float: Annotated[float, msgspec.Meta(ge=0, le=MAX_COUNT)], int: Count}
-LIMIT_TYPES = {name: _AMOUNTS.get(kind, kind) for name, kind in get_type_hints(Limits).items() if name != "models"}
-"""The types of the limits that a journal can have, by the names of the limits.
+_LIMIT_TYPES = {name: _AMOUNTS.get(kind, kind) for name, kind in get_type_hints(Limits).items() if name != "models"}
+"""The types of the limits that a journal or a bundle can have, by the names of the limits.
 
-`models` is left out: a stranger's journal must not name an address, nor the environment variable with the key for it.
+`models` is left out: a stranger's file must not name an address, nor the environment variable with the key for it.
 """
 
 
@@ -306,13 +306,20 @@ class _About(msgspec.Struct):
     source: str = ""
 
 
+def limits_from_names(values: Any) -> Limits:
+    """Return limits from their values by name. Raise ValueError or LookupError if one is no limit, or cannot be named."""
+    named = msgspec.convert(values, dict[str, Any])
+    limits = Limits(**{key: msgspec.convert(value, _LIMIT_TYPES[key]) for key, value in named.items()})
+    if not limits.move:
+        raise ValueError("a bot has no time for an answer")
+    return limits
+
+
 def bot_from_row(name: Any, sha256: Any, language: Any, about: Any) -> RecordedBot:
     """Return a bot from its row in the journal. Raise ValueError or LookupError if the row is damaged."""
     texts = msgspec.convert((name, sha256, language), tuple[str, str, str])
     stored = msgspec.structs.asdict(stored_value(about, _About))
-    limits = Limits(**{key: msgspec.convert(value, LIMIT_TYPES[key]) for key, value in stored["limits"].items()})
-    if not limits.move:
-        raise ValueError(f"{name} has no time for an answer")
+    limits = limits_from_names(stored["limits"])
     source = os.fsdecode(unquote_to_bytes(stored["source"]))
     return RecordedBot(*texts, **stored | {"limits": limits, "source": source})
 

@@ -177,6 +177,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], byt
             "is not a bundle: its protocol is 'telepathy'",
         ),
         (changed(lambda told: told["bot"]["limits"].update(move="1")), "is not a bundle: Expected `float`, got `str`"),
+        (changed(lambda told: told["bot"]["limits"].update(output=-(2**63))), "is not a bundle: Expected `int` >= 0"),
+        (changed(lambda told: told["bot"].update(limits=1)), "is not a bundle: Expected `object`, got `int`"),
         (changed(lambda told: told["evidence"].pop("raw")), "is not a bundle: 'raw'"),
         (changed(lambda told: told.update(asked=[])), "is not a bundle: it asks nothing"),
         (changed(lambda told: told["asked"][0].update(sent="21 A")), "is not a bundle: question "),
@@ -199,7 +201,7 @@ def test_a_damaged_bundle_is_refused(damage: Callable[[bytes], bytes], why: str,
 def test_no_bundle_grants_itself_a_year(friends: Path, tmp_path: Path) -> None:
     (journal,) = (friends / ".croupier").glob("*.sqlite")
     found = first_fault(journal, "crashes")
-    endless = found._replace(bot=found.bot._replace(limits=Limits(move=1e9, memory=1 << 60)))
+    endless = found._replace(bot=found.bot._replace(limits=Limits(move=1e9, memory=1 << 50)))
     (tmp_path / "x.bundle").write_bytes(packed(endless))
 
     limits = unpacked(tmp_path / "x.bundle").bot.limits
