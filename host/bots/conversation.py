@@ -138,6 +138,7 @@ class AskedProcess:
         self._monitored, self._clock, self._one_question = monitored, clock, one_question
         self._may_ask_again = may_ask_again
         self._helpers: trio.Nursery | None = None  # of `while_writing`
+        self._is_writing = False  # whether a task in it writes: two tasks cannot wait for one pipe
         self._poll = select.poll()
         self._poll.register(self.output, select.POLLIN)
         self.poll = self._poll.poll
@@ -179,10 +180,8 @@ class AskedProcess:
 
     def ask_again(self, data: bytes) -> None:
         """Write the open question again. The clock goes on."""
-        is_written = not self.unsent
         self._write(self.unsent + data)
-        if self.unsent and is_written and self._helpers is not None:
-            self._helpers.start_soon(self._write_on)
+        self._start_writing()
 
     def expect_answer(self) -> None:
         """Record that the process has a question, and resume the process if it is frozen."""
@@ -226,10 +225,19 @@ class AskedProcess:
         if self._one_question and not self.unsent:
             self.close_input()
 
+    def _start_writing(self) -> None:
+        if self.unsent and not self._is_writing and self._helpers is not None:
+            self._is_writing = True
+            self._helpers.start_soon(self._write_on)
+
     async def _write_on(self) -> None:
-        while self.unsent:
-            await trio.lowlevel.wait_writable(self._input)
-            self._write(self.unsent)
+        try:
+            while self.unsent:
+                await trio.lowlevel.wait_writable(self._input)
+                if self.unsent:  # otherwise `ask_again` has written it
+                    self._write(self.unsent)
+        finally:
+            self._is_writing = False
 
     async def while_writing(self, reading: Callable[[], Awaitable[None]]) -> None:
         """Run `reading`, and meanwhile write the bytes that did not fit into the pipe. Raise what `reading` raises."""
@@ -238,7 +246,7 @@ class AskedProcess:
         with unwrap_exception_group():
             async with trio.open_nursery() as self._helpers:
                 try:
-                    self._helpers.start_soon(self._write_on)
+                    self._start_writing()
                     await reading()
                     self._helpers.cancel_scope.cancel()
                 finally:

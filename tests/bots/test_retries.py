@@ -1,12 +1,17 @@
 """Bots that are asked again after a refused answer: what is refused, what is counted, and what stays as it is."""
 
 import json
+import os
+import select
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import pytest
+import trio
+import trio.testing
 from command import croupier
 from helpers import AMPLE, CACHE, answers_of, built, game_called, level, played, run, seat_of, written
 from model_server import serving
@@ -17,6 +22,7 @@ from test_open_answers import played as played_with_store
 
 from host.base.toml_file import Toml
 from host.bots.bot_spec import BuiltBot
+from host.bots.conversation import AskedProcess
 from host.bots.values import Question
 from host.config.tournament_config import bank_problems
 from host.games import GAMES
@@ -177,6 +183,31 @@ def test_a_question_is_asked_again_though_an_earlier_one_was_written_in_parts() 
     slow = slow._replace(limits=slow.limits._replace(retries=1))
     answers, retries, _ = asked_in_turn(slow, Big(0), Big(1, "x" * 40_000), Big(1))
     assert answers[:2] == [Move("STAND"), Move("STAND")] and retries == 1
+
+
+@pytest.mark.parametrize("begins_first", [False, True])
+def test_one_task_writes_to_a_bot_however_often_it_is_asked_again(begins_first: bool) -> None:
+    async def heard() -> bytes:
+        process = AskedProcess(Mock(), Mock(), Mock(), may_ask_again=True)
+        reads, *_ = process._inherited
+        told = bytearray()
+
+        async def reading() -> None:
+            process.ask_again(b"a" * 100_000)  # more than the pipe holds, before another task can have begun
+            if begins_first:
+                await trio.testing.wait_all_tasks_blocked()
+                told.extend(os.read(reads, 65_536))
+                process.ask_again(b"b")  # writes what that task waits to write
+                process.ask_again(b"c" * 100_000)
+            while len(told) < (200_001 if begins_first else 100_000):
+                told.extend(os.read(reads, 65_536) if select.select([reads], [], [], 0)[0] else b"")
+                await trio.sleep(0.001)
+
+        with trio.fail_after(60):
+            await process.while_writing(reading)
+        return bytes(told)
+
+    assert run(heard) == b"a" * 100_000 + (b"b" + b"c" * 100_000) * begins_first
 
 
 @pytest.mark.long
