@@ -201,6 +201,14 @@ def test_a_summary_whose_numbers_do_not_fit_each_other_is_damaged(changed: Recor
         read_summary(msgspec.msgpack.encode(changed))
 
 
+@pytest.mark.parametrize("column", ["field", "places"])
+def test_a_stage_with_a_bot_that_was_not_entered_is_damaged(column: str, played: Path, tmp_path: Path) -> None:
+    with changing(played, tmp_path) as (journal, database):
+        database.execute(f"UPDATE stage SET {column} = ?", ('["zed"]',))
+    with pytest.raises(UserError, match="'zed', a bot of .*, is not in the list of bots"), reading(journal):
+        pass
+
+
 def test_what_was_played_is_found_whole(played: Path) -> None:
     assert audit_of(played)[:2] == (20, [])
     with reading(played) as book:
