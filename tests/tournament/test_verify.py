@@ -205,7 +205,7 @@ def test_a_summary_whose_numbers_do_not_fit_each_other_is_damaged(changed: Recor
 def test_a_stage_with_a_bot_that_was_not_entered_is_damaged(column: str, played: Path, tmp_path: Path) -> None:
     with changing(played, tmp_path) as (journal, database):
         database.execute(f"UPDATE stage SET {column} = ?", ('["zed"]',))
-    with pytest.raises(UserError, match="'zed', a bot of .*, is not in the list of bots"), reading(journal):
+    with pytest.raises(UserError, match=r"'zed', a bot of .*, is not in the list of bots"), reading(journal):
         pass
 
 
