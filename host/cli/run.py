@@ -86,7 +86,8 @@ def run(
         raise click.exceptions.Exit(5)
     if outcome.undecided:
         later = outcome.undecided - outcome.again
-        stay = f"  {counted(later, 'fixture')} cannot be played again: what followed depends on it." if later else ""
+        why = "what followed depends on it, or its bot is withdrawn"
+        stay = f"  {counted(later, 'fixture')} cannot be played again: {why}." if later else ""
         retry = f"  Try again:  {again}" if outcome.again else ""
         click.echo(f"    {counted(outcome.undecided, 'fixture')} undecided: {outcome.cause}.{stay}{retry}", err=True)
         raise click.exceptions.Exit(7)

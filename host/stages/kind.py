@@ -370,8 +370,12 @@ class Kind(Generic[C]):
             self.config.KIND = self
 
     def agenda(self, stage: C, blank: Fixture, field: Field, records: Records) -> Agenda:
-        """Return an agenda of the fixtures of the stage that have no record yet."""
-        return Agenda(self.schedule(stage, blank, field, records), records, field.withdrawn)
+        """Return an agenda of the fixtures of the stage that have no record yet.
+
+        Fixtures of withdrawn bots are left out, unless other fixtures depend on their results.
+        """
+        withdrawn = () if self.changes.adaptive else field.withdrawn
+        return Agenda(self.schedule(stage, blank, field, records), records, withdrawn)
 
     def due(self, stage: C, blank: Fixture, field: Field, records: Records) -> list[Fixture]:
         """Return the fixtures that may be played now, in their order; none if the stage is over.

@@ -162,14 +162,16 @@ def may_be_tried_again(journal: Journal, seed: bytes) -> list[str]:
     """Return the paths of the undecided fixtures that the next run can play again.
 
     These are the undecided fixtures of the last stage that has begun, except those on which a later fixture of the
-    stage already depends.
+    stage already depends, and those of withdrawn bots if results decide what is played in the stage.
     """
     undecided = journal.undecided()
     if not undecided:
         return []
     begun = last_begun(journal, seed)
     records = journal.stage_records(begun.state.name)
-    paths = [each.path for each in undecided if each.stage == begun.state.name]
+    out = journal.state().withdrawn if begun.position.kind.changes.adaptive else frozenset[str]()
+    here = [each for each in undecided if each.stage == begun.state.name]
+    paths = [each.path for each in here if out.isdisjoint(each.bots)]
     return _independent(begun, records, paths)
 
 

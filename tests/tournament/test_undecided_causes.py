@@ -25,7 +25,7 @@ while input():
 """
 SILENT = """
 game = "pazaak"
-bots = ["bots/*", "sample:nestor"]
+bots = ["bots/*", "sample:nestor", "sample:optimum", "sample:hk_47"]
 [models.small]
 address = "unix:/nobody/listens.sock"
 patience = "1 ms"
@@ -57,6 +57,12 @@ def test_a_silent_model_is_not_called_a_failure_of_the_game(config: str, more: s
     status = croupier("-C", tmp_path, "status").out
     assert "undecided: a model did not answer\n" in status
     assert "the game failed" not in shown + status + done.err + verified
+    assert croupier("-C", tmp_path, "withdraw", "asker", "--reason", "its model is gone").code == 0
+    again = croupier("-C", tmp_path, "run")
+    assert (again.code, "trying" in again.err) == (7, False), again.err
+    assert "cannot be played again: what followed depends on it, or its bot is withdrawn." in again.err
+    after = croupier("-C", tmp_path, "verify")
+    assert after.code == 0, after.out
 
 
 def test_several_causes_are_named_once_each() -> None:
