@@ -13,6 +13,7 @@ from zlib import crc32
 
 import msgspec
 
+from host.base.counts import Sha256
 from host.season.entries.database import Schema
 from host.season.entries.queue import Quota
 from host.season.entries.table import Table
@@ -206,7 +207,7 @@ class EntryRow(msgspec.Struct, frozen=True):
 
     label: str
     author: str
-    sha256: str
+    sha256: Sha256
 
 
 class EntriesDocument(msgspec.Struct, frozen=True):

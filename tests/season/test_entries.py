@@ -26,7 +26,7 @@ from host.season.entries.inbox import (
 from host.season.entries.names import author_name, name_beside, season_bot_name, usable_name
 from host.season.entries.queue import HOUR_S, Quota, Used, Waiting, fair_order, places, why_held, why_refused
 from host.season.entries.store import Store
-from host.season.entries.values import Version
+from host.season.entries.values import Submission, SubmissionState, Version
 from host.season.intake.requests import closing_time
 from host.season.rounds.book import Book, RoundSums
 from host.season.rounds.scheduler import Meeting, Player, RoundTerms
@@ -358,15 +358,17 @@ def test_a_store_that_is_missing_damaged_or_of_another_schema_is_named(tmp_path:
         "INSERT INTO bot VALUES ('mine', 'nobody', '')",
         "INSERT INTO setting VALUES ('ladder', '{\"round\":')",
         "INSERT INTO setting VALUES ('frozen', '1e300')",
+        "UPDATE submission SET sha256 = '../../seed'",
     ],
 )
 def test_a_value_of_a_store_that_cannot_be_its_own_is_named(change: str, tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
         store.authors.add("ada", HASH, 1.0)
+        store.submissions.add(Submission("1", "ada", "mine", "mine.py", HASH, 1, 1.0, "api", SubmissionState.WAITING))
     with contextlib.closing(sqlite3.connect(tmp_path / "season.sqlite")) as other, other:
         other.execute(change)
     with pytest.raises(UserError) as refused, Store.reading(tmp_path) as reader:
-        reader.authors.all(), ladder_in(reader), closing_time(reader, None)
+        reader.authors.all(), reader.submissions.open(), ladder_in(reader), closing_time(reader, None)
     assert refused.value.problems[0].code == "E012", refused.value
 
 

@@ -6,7 +6,7 @@ Texts, bytes and numbers are stored unchanged, None is stored as NULL, and any o
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType, NoneType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -38,7 +38,8 @@ class Table(Generic[V]):
         self, name: str, kind: type[V], *key: str, own: Mapping[str, str] = MappingProxyType({}), more: str = ""
     ) -> None:
         self.name, self._kind = name, kind
-        self._columns = [_column(field, hint, own.get(field, "")) for field, hint in get_type_hints(kind).items()]
+        hints = get_type_hints(kind, include_extras=True)
+        self._columns = [_column(field, hint, own.get(field, "")) for field, hint in hints.items()]
         names = [column.name for column in self._columns]
         self.names, marks = ", ".join(names), ", ".join("?" * len(names))
         definitions = ", ".join(column.definition for column in self._columns)
@@ -64,6 +65,8 @@ class Table(Generic[V]):
 def _column(name: str, hint: Any, own: str) -> Column:
     kinds = [each for each in (get_args(hint) or [hint]) if each is not NoneType] if _optional(hint) else [hint]
     kind = str if get_origin(kinds[0]) is Literal else kinds[0]
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     nullable = "" if _optional(hint) else " NOT NULL"
     native = next((each for each in AFFINITY if isinstance(kind, type) and issubclass(kind, each)), None)
     if native is None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from host.base.counts import Sha256
 from host.submissions.finding import Finding
 
 SECRET_BYTES = 32  # 256 bits
@@ -93,7 +94,7 @@ class Submission(NamedTuple):
     author: str
     bot: str  # the name of the bot; it belongs to the author of its first version
     file_name: str  # as the author called the file
-    sha256: str  # of the file; its bytes are in uploads/SHA256
+    sha256: Sha256  # of the file; its bytes are in uploads/SHA256
     size: int
     at: float  # when it was last submitted, in seconds since 1970
     door: str  # how it was submitted: "web", "api" or "submit"
@@ -121,7 +122,7 @@ class Version(NamedTuple):
     bot: str
     number: int  # from 1, for each bot
     author: str
-    sha256: str  # of the built bot
+    sha256: Sha256  # of the built bot
     submission: str  # its id
     entered: float  # seconds since 1970
     active: bool  # whether the author has chosen it to play on the ladder
