@@ -85,6 +85,14 @@ class UndecidedFixture(NamedTuple):
         }
 
 
+FIRST = """\
+SELECT stage, min(number) FROM (
+    SELECT stage, 'fixture' AS kind, min(id) AS ref FROM fixture GROUP BY stage
+    UNION ALL SELECT stage, 'undecided', min(id) FROM undecided GROUP BY stage
+) JOIN chain USING (kind, ref) GROUP BY stage"""
+"""Selects the number of the first entry in the chain of each stage that has begun, even if all its fixtures are undecided."""
+
+
 class Journal:
     """An open journal, for reading. `JournalWriter` can change it."""
 
@@ -105,9 +113,11 @@ class Journal:
         changes = self.changes()
         if not any(change.kind == WITHDRAW for change in changes):
             return replace(found, changes=changes)
-        first: dict[str, int] = dict(self._database.execute("SELECT stage, min(id) FROM fixture GROUP BY stage"))
+        first: dict[str, int] = dict(self._database.execute(FIRST))
+        order: dict[int, int] = dict(self._database.execute("SELECT ref, number FROM chain WHERE kind = 'change'"))
+        numbered = [(order.get(change.number, 0), change) for change in changes]
         stages = tuple(
-            replace(stage, withdrawn=_withdrawn([stage.name for stage in found.stages[number:]], first, changes))
+            replace(stage, withdrawn=_withdrawn([stage.name for stage in found.stages[number:]], first, numbered))
             for number, stage in enumerate(found.stages)
         )
         return replace(found, stages=stages, changes=changes)
@@ -601,14 +611,16 @@ def not_played(path: str) -> UserError:
     return UserError([Problem("R006", path, "has not been played", hint="croupier status")], 3)
 
 
-def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[Change]) -> Withdrawn:
+def _withdrawn(names: Sequence[str], first: Mapping[str, int], changes: Sequence[tuple[int, Change]]) -> Withdrawn:
     """Return the bots that are withdrawn from the stage `names[0]`. The other names are the stages after it.
 
-    `first` has the number of a stage's first fixture, by stage name, for each stage that has begun.
+    `first` has the number of a stage's first entry in the chain, by stage name, for each stage that has begun. Each
+    change has the number of its entry, too.
     """
     own, later = first.get(names[0]), min((first[name] for name in names[1:] if name in first), default=None)
     before, during = (
-        frozenset(withdrawn(change for change in changes if end is None or change.after < end)) for end in (own, later)
+        frozenset(withdrawn(change for number, change in changes if end is None or number < end))
+        for end in (own, later)
     )
     return Withdrawn(before, during)
 

@@ -58,16 +58,16 @@ def schedule(stage: RoundRobin, blank: Fixture, field: Field, records: Records) 
     if not field.stop_early:
         yield plans.in_turn(count, lambda: meetings(pairing.round_robin(bots)))
         return
-    left = frozenset(field.withdrawn)
-    open_pairs = {pair: PairTally(pair) for pair in pairing.round_robin(bots) if left.isdisjoint(pair)}
+    open_pairs = {pair: PairTally(pair) for pair in pairing.round_robin(bots)}
     for nth in range(plans.longest):
         due = list(plans.blocks(nth, meetings(open_pairs)))
         yield Lazy(len(due), iter(due))
         for block in due:
-            if records[block.path].undecided:
+            record = records.get(block.path)
+            if record is None or record.undecided:  # None: it is not played, because a bot is withdrawn
                 continue
             pair = block.bots[0], block.bots[1]
-            open_pairs[pair] = so_far = open_pairs[pair].after(records[block.path])
+            open_pairs[pair] = so_far = open_pairs[pair].after(record)
             if so_far.certain:
                 del open_pairs[pair]
 

@@ -15,7 +15,7 @@ from test_run import Running
 from host.base.errors import UserError
 from host.games import GAMES
 from host.inspect.verify import verify
-from host.journal.changes import Draft
+from host.journal.changes import WITHDRAW, Draft
 from host.journal.reader import reading
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.writer import writing
@@ -304,32 +304,57 @@ def test_a_bot_that_is_withdrawn_before_a_stage_does_not_play_there(tmp_path: Pa
 LEAVABLE = [kind for kind in KINDS if KINDS[kind].changes.leavable]
 
 
+BLANK = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
+
+
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("kind", LEAVABLE)
 def test_a_stage_goes_on_with_the_same_fixtures_when_a_bot_leaves_it(kind: str, early: bool) -> None:
     keys: dict[str, Any] = {"references": ["one"]} if KINDS[kind].references else {}
     keys |= {"meetings": ["9 A / B", "9 C / D", "9 D / A"]} if kind == "pairs" else {}
     stage, bots = stage_of(kind, **keys), ["A", "B", "C", "D", "E", "F", "G"]
-    blank = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
     field = Field(bots, b"seed", early)
-    whole = KINDS[kind].due(stage, blank, field, {})
-    left = KINDS[kind].due(stage, blank, field._replace(withdrawn=["B", "G"]), {})
+    whole = KINDS[kind].due(stage, BLANK, field, {})
+    without = field._replace(withdrawn=["B", "G"])
+    left = KINDS[kind].due(stage, BLANK, without, {})
     assert left == [fixture for fixture in whole if not {"B", "G"} & {*fixture.bots}]
     assert 0 < len(left) < len(whole)
+    records = {each.path: undecided_record(each.path, each.bots, Undecided("it died")) for each in whole}
+    del records[next(path for path, record in records.items() if "B" in record.results)]  # it was set aside
+    agenda = KINDS[kind].agenda(stage, BLANK, without, records)
+    while due := agenda.next():
+        assert not {"B", "G"} & {*due.fixture.bots}
+        records[due.fixture.path] = undecided_record(due.fixture.path, due.fixture.bots, Undecided("it died"))
+        agenda.played(due.fixture.path)
+    assert agenda.known == len(records)
+
+
+def test_a_bot_that_is_withdrawn_after_undecided_fixtures_alone_has_begun_the_stage(tmp_path: Path) -> None:
+    fixture = BLANK._replace(path="league/A+B/1", bots=("A", "B"), tables=9)
+    with writing(tmp_path / "run.sqlite") as book:
+        stages = [StageState(stage_of("round-robin", name="league")), StageState(stage_of("swiss"))]
+        book.set_state(RunState(game="pazaak", stages=stages))
+        for bot in "ABC":
+            book.add_bot(RecordedBot(bot))
+        book.change(Draft(WITHDRAW, "C", "before"))
+        book.add_undecided("league", undecided_record(fixture.path, fixture.bots, Undecided("it died")), fixture)
+        book.change(Draft(WITHDRAW, "A", "afterwards"))
+        first, second = (stage.withdrawn for stage in book.state().stages)
+        assert (first.before, first.during) == ({"C"}, {"A", "C"})
+        assert second.before == {"A", "C"}
 
 
 @pytest.mark.timing
 def test_a_league_of_which_every_fixture_is_undecided_is_resumed_in_seconds(tmp_path: Path) -> None:
     bots = [f"b{number:02}" for number in range(64)]
     stage = RoundRobin(name="league", tables_per_pair=9)
-    blank = Fixture("pazaak", GAMES["pazaak"].presets["thread"], "", "", (), 0)
     field, began = Field(bots, b"seed"), time.monotonic()
     with writing(tmp_path / "run.sqlite") as book:
         book.set_state(RunState(game="pazaak", stages=[StageState(stage, StageStatus.RUNNING, field=bots)]))
         for bot in bots:
             book.add_bot(RecordedBot(bot))
         paths = []
-        for fixture in KINDS["round-robin"].due(stage, blank, field, {}):
+        for fixture in KINDS["round-robin"].due(stage, BLANK, field, {}):
             book.add_undecided("league", undecided_record(fixture.path, fixture.bots, Undecided("it died")), fixture)
             paths.append(fixture.path)
         assert len(paths) == 2016
