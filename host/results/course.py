@@ -191,9 +191,8 @@ class Position:
             places = kind.places(self.config, field, self.records)
         else:
             inside = {name: bot for name, bot in self.tournament.bots.items() if name in field.bots}
-            counted = counting(self.config, self.records.values(), field.withdrawn)
-            counted = [record for record in counted if not record.undecided]
-            places = [row.bot for row in standings(self.config, as_counted_by(self.config, counted), inside)]
+            counted = as_counted_by(self.config, counting(self.config, self.records.values(), field.withdrawn))
+            places = [row.bot for row in standings(self.config, counted, inside, order=field.bots)]
         return StageOutcome(last(places, self._out), self._qualified(places))
 
     @property

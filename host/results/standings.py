@@ -353,13 +353,15 @@ def standings(
     records: Sequence[Record],
     bots: Mapping[str, RecordedBot],
     words: Sequence[str] = (),
+    order: Sequence[str] = (),
 ) -> list[Row]:
     """Return one row per bot, best first. Equal bots are in the order of `bots`. Bots that have not played come last.
 
     The order of the records does not matter. `words` are the names of the rankings, by default those of the stage.
+    `order` has the bots in the order in which the stage began, by default that of `bots`.
     """
-    played = [record for record in records if not record.undecided]
-    return _rows(stage, results_of(stage, records, bots), bots, words or words_of(stage.rank_by, won=_any_won(played)))
+    words = words or words_of(stage.rank_by, won=_any_won([each for each in records if not each.undecided]))
+    return _rows(stage, results_of(stage, records, bots, order), bots, words)
 
 
 def _any_won(records: Sequence[Record]) -> bool:

@@ -24,7 +24,7 @@ from host.games import GAMES
 from host.journal.state import RunState, StageState, StageStatus, Terms
 from host.play import table_plans
 from host.play.lines import pack_lines
-from host.play.records import Fixture, Record, Result
+from host.play.records import Fixture, Record, Result, Undecided, undecided_record
 from host.rating.statistics import is_certain
 from host.report import terminal
 from host.report.listings import Listing, cells_of
@@ -34,7 +34,7 @@ from host.report.timelines import Ranks, SumsSoFar, UntilAllMet, early_order, he
 from host.results.course import NOTHING, Position, StageOutcome, course
 from host.results.overall import overall
 from host.results.standings import Row, by_pair, reordered, standings
-from host.stages import stage_from_json
+from host.stages import KINDS, stage_from_json
 from host.stages.groups import GROUPS as GROUPS_KIND
 from host.stages.groups import Groups
 from host.stages.kind import BLANK, Field, StageConfig
@@ -830,3 +830,18 @@ def test_long_names_are_told_apart_where_they_are_shortened(count: int) -> None:
     shown = {*map(shortened, names)}
     assert len(shown) == count
     assert all(len(name) <= 24 for name in shown)
+
+
+def test_the_places_of_a_swiss_stage_count_the_points_for_undecided_sets() -> None:
+    swiss = stage_of("swiss", rounds=2, tables_per_pairing=10, rank_by=["sets"])
+    records, seeds = dict[str, Record](), [*"DCBA"]
+    while due := KINDS["swiss"].due(swiss, BLANK, Field(seeds, b""), records):
+        for path, bots in ((fixture.path, fixture.bots) for fixture in due):
+            records[path] = block("".join(bots), (5, 5))._replace(path=path)
+            if {*bots} == {*"BD"}:
+                records[path] = undecided_record(path, bots, Undecided("it died"))
+    league = StageState(stage_of("round-robin", name="league"), StageStatus.FINISHED, field=[*"ABCD"], places=seeds)
+    run = RunState(stages=[league, StageState(swiss, StageStatus.FINISHED, field=seeds)])
+    over = positions_in(run, "ABCD", {"league": {}, "swiss": records})[1]
+    assert "swiss/1/B+D/1" in records and over.bots == seeds
+    assert over.outcome.places == [row.bot for row in over.standings.rows] == [*"DACB"]
