@@ -186,7 +186,7 @@ def check_rows(stage: Any, rows: list[Any], fixtures: list[Any], earlier: dict[s
         cells.update({"won": "", "rate": ""} if RULES["winners"] == "none" else {})
         cells.update(ranked_by=words[0], note=note_of(stage, bot, each, earlier))
         if words[0] in values or not tables:
-            cells["value"] = values[words[0]] if tables or bot in sets else ""
+            cells["value"] = values.get(words[0], "") if tables or bot in sets else ""
         for key, value in cells.items():
             expect(row[key], value, f"stage {name}: {key} of {bot}")
         exact = {*words} <= {*values} and kind in MISSING.keys() - BY_PLACE

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import croupier
+from failing_games import tournament
 from helpers import breadth
 from jsonschema import Draft202012Validator
 from test_chain import corrected, with_states  # noqa: F401  # fixtures
@@ -64,6 +65,15 @@ def test_an_outsider_confirms_a_result(name: str, request: pytest.FixtureRequest
     assert ("! changed on 20" in done.stdout) is (name == "corrected")
     assert check(folder, "0" * 64).returncode == 1
     assert {path.name for path in (folder / "bots").iterdir()} >= {"neptr", "other" if name == "corrected" else "one"}
+
+
+@pytest.mark.long
+def test_an_outsider_confirms_a_swiss_stage_with_undecided_sets(tmp_path: Path) -> None:
+    stage = '[[stage]]\nkind = "swiss"\nrounds = 2\ntables_per_pairing = 2\npractice = true\n'
+    folder = tournament(tmp_path / "cup", "GAME", stage, mode="always", often=1)
+    assert croupier("-C", folder, "run").code == 7
+    done = check(published(folder / "run" / "run.sqlite", tmp_path / "public"))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.long
