@@ -41,6 +41,7 @@ class PublicLines(NamedTuple):
     lines: list[str]  # each with its line end
     seal: str  # after the last line
     hidden: frozenset[str]  # stages with fixtures that are left out
+    changes: int = 0  # the number of changes of the run in the lines
 
 
 def public_lines(journal: Journal) -> PublicLines:
@@ -48,7 +49,7 @@ def public_lines(journal: Journal) -> PublicLines:
 
     Raise UserError (exit code 3) if a line was changed after it was sealed.
     """
-    shown, lines, seal, hidden = visible(journal), list[str](), "", set[str]()
+    shown, lines, seal, hidden, changes = visible(journal), list[str](), "", set[str](), 0
     for entry in journal.entries():
         if not entry.sound:
             message = f"is damaged: {entry.name} was changed after it was sealed"
@@ -59,9 +60,10 @@ def public_lines(journal: Journal) -> PublicLines:
         if not hidden:
             lines.append(f"{entry.line}\n")
             seal = entry.seal
+            changes += entry.kind == "change"
         elif stage:
             hidden.add(stage)
-    return PublicLines(lines, seal, frozenset(hidden))
+    return PublicLines(lines, seal, frozenset(hidden), changes)
 
 
 def after(public: PublicLines, seal: str) -> list[str]:
@@ -85,7 +87,8 @@ def public_files(journal: Journal, public: PublicLines | None = None) -> Mapping
     """
     with journal.snapshot():
         public, run = public or public_lines(journal), journal.state()
-        shown = [each for each in positions_of(journal) if not each.skipped and each.state.name not in public.hidden]
+        course = positions_of(journal, public.changes)
+        shown = [each for each in course if not each.skipped and each.state.name not in public.hidden]
         game = journal.game
         seed = known_seed(journal) if run.finished else None
         return {

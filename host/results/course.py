@@ -5,7 +5,7 @@ Everything follows from the given values. Each value is computed when it is firs
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -287,14 +287,17 @@ def course(
     return positions
 
 
-def positions_of(journal: Journal) -> list[Position]:
+def positions_of(journal: Journal, changes: int | None = None) -> list[Position]:
     """Return the position of a tournament in each of its stages, from its journal. The seed counts as unknown.
 
-    The journal is read for the records of a stage only when they are used.
+    The journal is read for the records of a stage only when they are used. With `changes`, bots that only later changes
+    than the first `changes` withdraw are not withdrawn.
     """
+    run = journal.state()
+    run = replace(run, changes=run.changes[:changes])
 
     def read(name: str) -> Records:
         played = {record.path: record for _, record in journal.records(name)}
         return played | {each.path: each.record for each in journal.undecided(name)}
 
-    return course(journal.state(), journal.bots(), None, Played(read, journal.sizes))
+    return course(run, journal.bots(), None, Played(read, journal.sizes))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from command import croupier
-from failing_games import tournament
+from failing_games import LEAGUE, tournament
 from helpers import breadth
 from jsonschema import Draft202012Validator
 from test_chain import corrected, with_states  # noqa: F401  # fixtures
@@ -74,6 +74,22 @@ def test_an_outsider_confirms_a_swiss_stage_with_undecided_sets(tmp_path: Path) 
     assert croupier("-C", folder, "run").code == 7
     done = check(published(folder / "run" / "run.sqlite", tmp_path / "public"))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.long
+def test_an_outsider_confirms_a_stage_although_a_bot_was_withdrawn_in_the_next_one(tmp_path: Path) -> None:
+    final = '[[stage]]\nname = "final"\nkind = "gauntlet"\nreferences = ["ada"]\ntables = 2\npractice = true\n'
+    folder = tournament(tmp_path / "cup", "GAME", LEAGUE + final)
+    changes = [("withdraw", "dan"), ("redo", "final/ada+bob/1")]
+    for words in (("run",), *((*change, "--reason", "because") for change in changes)):
+        assert croupier("-C", folder, *words).code == 0
+    public = published(folder / "run" / "run.sqlite", tmp_path / "public")
+    assert check(public).returncode == 0, check(public).stderr
+    assert "withdrawn" not in (public / "standings.csv").read_text()  # the line that says so comes after hidden ones
+    assert croupier("-C", folder, "run").code == 0
+    public = published(folder / "run" / "run.sqlite", tmp_path / "whole")
+    assert check(public).returncode == 0, check(public).stderr
+    assert (public / "standings.csv").read_text().count("withdrawn") == 2
 
 
 @pytest.mark.long
