@@ -88,7 +88,7 @@ def public_files(journal: Journal, public: PublicLines | None = None) -> Mapping
     with journal.snapshot():
         public, run = public or public_lines(journal), journal.state()
         course = positions_of(journal, public.changes)
-        shown = [each for each in course if not each.skipped and each.state.name not in public.hidden]
+        shown = [each for each in course if each.state.name not in public.hidden and not each.skipped and each.records]
         game = journal.game
         seed = known_seed(journal) if run.finished else None
         return {

@@ -80,6 +80,9 @@ def test_an_outsider_confirms_a_swiss_stage_with_undecided_sets(tmp_path: Path) 
 def test_an_outsider_confirms_a_stage_although_a_bot_was_withdrawn_in_the_next_one(tmp_path: Path) -> None:
     final = '[[stage]]\nname = "final"\nkind = "gauntlet"\nreferences = ["ada"]\ntables = 2\npractice = true\n'
     folder = tournament(tmp_path / "cup", "GAME", LEAGUE + final)
+    assert croupier("-C", folder, "run", "--stage", "league").code == 0
+    public = published(folder / "run" / "run.sqlite", tmp_path / "league")
+    assert check(public).returncode == 0, check(public).stderr
     changes = [("withdraw", "dan"), ("redo", "final/ada+bob/1")]
     for words in (("run",), *((*change, "--reason", "because") for change in changes)):
         assert croupier("-C", folder, *words).code == 0
