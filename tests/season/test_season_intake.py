@@ -243,6 +243,23 @@ def test_a_reference_that_does_not_build_is_found_when_the_season_opens(tmp_path
 # Cancelling, and ends of the process.
 
 
+def test_an_author_who_is_renamed_during_an_examination_keeps_its_version(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", STANDS)
+
+        async def renamed() -> None:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(here.intake.examine_next)
+                while "checking" not in here.intake.doing:
+                    await trio.sleep(0.01)
+                here.store.authors.rename("ada", "eva", time.time())
+
+        here.run(renamed)
+        (version,) = here.store.versions.all()
+        assert (version.label, version.author, here.store.submissions.owner("mine")) == ("mine-1", "eva", "eva")
+        assert here.store.events.last(1, "accepted")[0].subject == "eva/mine"
+
+
 def test_cancelling_ends_what_runs_and_costs_its_time(tmp_path: Path) -> None:
     with season(tmp_path, terms_of(limits=AuthorLimits())) as here:
         here.submit(

@@ -221,7 +221,8 @@ class SeasonIntake:
             of_bot = failed.exit_code == 6 and all(problem.code.startswith("B") for problem in failed.problems)
             if not of_bot or submission.attempts + 1 < MAX_ATTEMPTS:
                 raise
-            self._refuse(submission, Verdict(accepted=False, problems=problem_texts(failed.problems, work)))
+            problems = problem_texts(failed.problems, work)
+            self._refuse(self._stored(submission), Verdict(accepted=False, problems=problems))
 
     async def _decide(self, submission: Submission, work: Path, costs: Costs) -> None:
         """Store the verdict on a submission, and its version if it is accepted."""
@@ -230,6 +231,7 @@ class SeasonIntake:
         store.submissions.begin(submission, time.time())
         unpacked = await unpacked_upload(self._unpack_request(submission, work))
         costs.seconds = costs.elapsed
+        submission = self._stored(submission)
         if unpacked.problems:
             self._refuse(submission, Verdict(accepted=False, problems=problem_texts(unpacked.problems, work)))
             return
@@ -248,6 +250,7 @@ class SeasonIntake:
             practise_with = partial(self._against_references, costs)
             verdict, bot = await examination.run(work / submission.bot, label, practise_with)
         await trio.lowlevel.checkpoint()  # a submission that was cancelled meanwhile gets no verdict
+        submission = self._stored(submission)
         if not verdict.accepted or bot is None:
             require_room(self.folder.path)
             self._refuse(submission, verdict)
@@ -267,6 +270,10 @@ class SeasonIntake:
             pace=verdict.pace or costs.pace,
         )
         self.accept(submission, version, verdict, work / label)
+
+    def _stored(self, submission: Submission) -> Submission:
+        """Return a submission as it is stored now. Its author may have been renamed while it was examined."""
+        return self.store.submissions.get(submission.id) or submission
 
     def _built(self, identity: str, building: ExitStack, state: SubmissionState) -> None:
         """Store the state that a submission has reached after its build, and let another submission be built."""
