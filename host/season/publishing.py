@@ -74,15 +74,16 @@ class Publishing:
         self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with each round
         over = [each for each in player.rounds if each.counted]
         self._recorded = {each.number for each in over if has_records(season.folder, each)}  # also damaged rounds
-        self._everything: object = None  # the values that concern all authors and bots, as published last
+        self._everything: object = (
+            None  # the values that concern all authors and bots, as published last; None: a round ended
+        )
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
     def round_over(self) -> None:
         """Publish the changes by a round that is over. `run` writes its files later, while the next round plays."""
         self._faults.clear()
-        self._everything = ()  # also after a damaged round, which leaves the ladder as it is
-        self._update_ladder()
+        self._everything = None  # also after a damaged round, which leaves the ladder as it is
         self.publish()
 
     async def run(self) -> None:
@@ -105,9 +106,9 @@ class Publishing:
     def publish(self) -> None:
         """Publish all changes since the last call. Raise UserError or OSError if it fails; the next call repeats it."""
         season, rounds = self._season, self._player.rounds
-        if self._everything is None:
-            self._update_ladder()
         season.chain.update(season, rounds)
+        if self._everything is None:  # after the chain: whoever reads the store meanwhile finds the round of the ladder
+            self._update_ladder()
         ladder, touched = season.ladder, season.store.touched()
         everything = (season.state, season.closes, season.terms, ladder and ladder.round, len(rounds))
         if everything != self._everything:

@@ -23,9 +23,10 @@ from host.season.entries.inbox import Activate
 from host.season.folder import SeasonFolder, records_of
 from host.season.publish import own_faults
 from host.season.publishing import Publishing
+from host.season.rounds.chain import links_of
 from host.season.rounds.round_files import has_records
 from host.season.rounds.round_loop import RoundPlayer
-from host.season.rounds.season import Season
+from host.season.rounds.season import Season, ladder_in
 from host.season.site_database import published
 from host.tournament.stage_runner import Backend
 
@@ -46,6 +47,21 @@ def test_a_report_that_was_not_written_before_a_restart_is_written_after_it(tmp_
     with here.opened():
         here.until(report.exists, "the report of round 1")
         here.until(lambda: here.document("mine/ada")["tables"], "the tables of ada")
+
+
+def test_the_chain_has_the_round_of_the_ladder_at_every_moment(tmp_path: Path) -> None:
+    here, seen = TestSeason(tmp_path / "cup"), set[int]()
+    with here.opened():
+        here.invite("ada", "grace")
+        here.submit("ada", "adas", plain_bot("END", "a"))
+        here.submit("grace", "graces", plain_bot("STAND", "b"))
+        here.until_round(1)
+        while len(seen) < 4:
+            with here.store() as store, store.snapshot():
+                ladder, lines = ladder_in(store), {link.about for link in links_of(store)}
+            if ladder is not None:
+                seen.add(ladder.round)
+                assert f"round {ladder.round}" in lines
 
 
 @pytest.mark.parametrize("other", [None, "", "of a season that this store is a backup of"])
