@@ -294,9 +294,12 @@ class Journal:
         return [path for (path,) in self._database.execute(query, (stage, bot))]
 
     def sizes(self, stage: str) -> dict[str, int]:
-        """Return the number of tables of each fixture recorded in a stage, by path. Include fixtures set aside."""
-        query = "SELECT path, json_extract(about, '$.tables') FROM fixture WHERE stage = ? AND json_valid(about)"
-        return {path: int(tables) for path, tables in self._database.execute(query, (stage,)) if type(tables) is int}
+        """Return the number of tables of each fixture of a stage, by path. Include undecided ones, and those set aside."""
+        query = "SELECT path, json_extract(about, '$.tables') FROM {} WHERE stage = ? AND json_valid(about)"
+        rows = (
+            row for table in ("undecided", "fixture") for row in self._database.execute(query.format(table), (stage,))
+        )
+        return {path: int(tables) for path, tables in rows if type(tables) is int}
 
     def place_of(self, path: str) -> tuple[str, int] | None:
         """Return the stage and the number of the fixture with this path; None if no such fixture counts.

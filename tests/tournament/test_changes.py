@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +343,19 @@ def test_a_bot_that_is_withdrawn_after_undecided_fixtures_alone_has_begun_the_st
         first, second = (stage.withdrawn for stage in book.state().stages)
         assert (first.before, first.during) == ({"C"}, {"A", "C"})
         assert second.before == {"A", "C"}
+
+
+def test_more_tables_are_played_beside_an_undecided_fixture(tmp_path: Path) -> None:
+    stage = RoundRobin(name="league", tables_per_pair=9)
+    fixture = BLANK._replace(path="league/A+B/1", bots=("A", "B"), tables=9)
+    with writing(tmp_path / "run.sqlite") as book:
+        book.set_state(RunState(game="pazaak", stages=[StageState(stage)]))
+        for bot in "AB":
+            book.add_bot(RecordedBot(bot))
+        book.add_undecided("league", undecided_record(fixture.path, fixture.bots, Undecided("it died")), fixture)
+        field, more = Field(["A", "B"], b"seed", kept=book.sizes("league")), replace(stage, tables_per_pair=12)
+        (due,) = KINDS["round-robin"].due(more, BLANK, field, book.stage_records("league"))
+        assert (due.path, due.first, due.tables) == ("league/A+B/10", 10, 3)
 
 
 @pytest.mark.timing
