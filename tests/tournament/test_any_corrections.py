@@ -63,9 +63,9 @@ class Organiser:
             case "first stage":
                 self.does("run", "--progress", "none", "--stage", f"{self.stages[0]}0", codes=(0, 3, 7))
             case "withdraw":
-                self.does("withdraw", self.luck.choice(self.bots), *BECAUSE)
+                self.does("withdraw", self.luck.choice(self.bots), *BECAUSE, codes=(0, 2, 3))
             case "undo":
-                self.does("withdraw", "--undo", self.luck.choice(self.bots), *BECAUSE)
+                self.does("withdraw", "--undo", self.luck.choice(self.bots), *BECAUSE, codes=(0, 2, 3))
             case "redo":
                 with reading(self.cup / "run" / "run.sqlite") as journal:
                     paths = [*journal.paths(), *(each.path for each in journal.undecided())]

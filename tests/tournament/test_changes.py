@@ -21,6 +21,7 @@ from host.journal.reader import reading
 from host.journal.state import RecordedBot, RunState, RunStatus, StageState, StageStatus
 from host.journal.writer import writing
 from host.play.records import Fixture, Undecided, undecided_record
+from host.results.course import Played, course
 from host.stages import KINDS
 from host.stages.kind import Field
 from host.stages.round_robin import RoundRobin
@@ -343,6 +344,26 @@ def test_a_bot_that_is_withdrawn_after_undecided_fixtures_alone_has_begun_the_st
         first, second = (stage.withdrawn for stage in book.state().stages)
         assert (first.before, first.during) == ({"C"}, {"A", "C"})
         assert second.before == {"A", "C"}
+
+
+def test_an_undecided_fixture_on_which_one_of_a_withdrawn_bot_depends_is_not_played_again(tmp_path: Path) -> None:
+    stage, bots = stage_of("swiss", rounds=2, tables_per_pairing=2), [*"ABCD"]
+    with writing(tmp_path / "run.sqlite") as book:
+        book.set_state(RunState(game="pazaak", stages=[StageState(stage, StageStatus.RUNNING, field=bots)]))
+        for bot in bots:
+            book.add_bot(RecordedBot(bot))
+        played, fixtures = Played(book.stage_records, book.sizes), list[Fixture]()
+        for _ in range(2):
+            for each in course(book.state(), book.bots(), b"seed", played, BLANK)[0].due:
+                book.add_undecided("swiss", undecided_record(each.path, each.bots, Undecided("it died")), each)
+                fixtures.append(each)
+        book.set_stage("swiss", StageStatus.FINISHED)
+        _, second, *round_2 = fixtures
+        assert may_be_tried_again(book, b"seed") == [each.path for each in round_2]
+        for bot in second.bots:
+            book.change(Draft(WITHDRAW, bot, "because"))
+        assert not any({*second.bots}.isdisjoint(each.bots) for each in round_2)
+        assert may_be_tried_again(book, b"seed") == []  # the first fixture of round 1 has decided who met in round 2
 
 
 def test_more_tables_are_played_beside_an_undecided_fixture(tmp_path: Path) -> None:
