@@ -40,7 +40,7 @@ class PublicLines(NamedTuple):
 
     lines: list[str]  # each with its line end
     seal: str  # after the last line
-    hidden: frozenset[str]  # stages with fixtures that are left out
+    hidden: frozenset[str]  # stages with fixtures that are left out, or that have been opened again since
     changes: int = 0  # the number of changes of the run in the lines
 
 
@@ -61,8 +61,8 @@ def public_lines(journal: Journal) -> PublicLines:
             lines.append(f"{entry.line}\n")
             seal = entry.seal
             changes += entry.kind == "change"
-        elif stage:
-            hidden.add(stage)
+        elif stage or entry.kind == "stage":
+            hidden.add(stage or json.loads(entry.line)["stage"]["name"])
     return PublicLines(lines, seal, frozenset(hidden), changes)
 
 
@@ -140,6 +140,7 @@ def _rules(run: RunState, game: Game, shown: list[Position], public: PublicLines
         "lines": len(public.lines),
         "winners": WINNERS.get(game.winners, "none"),
         "shuffles": {key: getattr(shuffles, key) if shuffles else [] for key in ("first", "each")},
+        "hidden": sorted(public.hidden),
         "without_withdrawn": [each.state.name for each in shown if each.kind.changes.leavable],
     }
 

@@ -144,9 +144,9 @@ def check_stage(stage: Any, earlier: dict[str, Any]) -> dict[str, Any]:
     gone = GONE if leavable else set()
     everything = [each for each in FIXTURES.values() if each["stage"] == name]
     fixtures = [each for each in everything if not gone & {*each["bots"]}]
-    if line["status"] in ("waiting", "skipped") or not everything:
+    if line["status"] in ("waiting", "skipped") or not everything or name in RULES["hidden"]:
         expect(len(rows), 0, f"stage {name}: the number of rows")
-        hidden = ", and its tables are not shown yet" * (line["status"] == "running")
+        hidden = ", and not all of its tables are shown yet" * (name in RULES["hidden"])
         print(f"- stage {name}: {line['status']}{hidden}")
         return earlier
     if kind in MISSING:
@@ -415,6 +415,7 @@ if __name__ == "__main__":
     LINES = {name: {**each, "field": each["field"] or [*BOTS]} for name, each in LINES.items()}
     ROWS = list(csv.DictReader((FOLDER / "standings.csv").open()))
     TOLD = {"schema": "croupier/public/1", "name": TERMS["name"], "game": TERMS["game"], "lines": len(RECORDS)}
+    TOLD |= {"hidden": []} if SEED else {}  # the seed is revealed when everything may be seen
     for key, value in TOLD.items():
         expect(RULES[key], value, f"rules.json: {key}")
     PLAYED = {key: value for key, value in TERMS["config"]["rules"].items() if key != "preset"}

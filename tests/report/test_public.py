@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from command import croupier
-from failing_games import LEAGUE, tournament
+from failing_games import LEAGUE, ORDINARY, tournament
+from failing_games import bot as write_bot
 from helpers import breadth
 from jsonschema import Draft202012Validator
 from test_chain import corrected, with_states  # noqa: F401  # fixtures
@@ -93,6 +94,14 @@ def test_an_outsider_confirms_a_stage_although_a_bot_was_withdrawn_in_the_next_o
     public = published(folder / "run" / "run.sqlite", tmp_path / "whole")
     assert check(public).returncode == 0, check(public).stderr
     assert (public / "standings.csv").read_text().count("withdrawn") == 2
+    write_bot(tmp_path / "new", "bob", f"1 + {ORDINARY}")
+    new = tmp_path / "new" / "bots" / "bob"
+    assert croupier("-C", folder, "add", new, "--replace", "bob", "--reason", "because").code == 0
+    public = published(folder / "run" / "run.sqlite", tmp_path / "reopened")
+    done = check(public)
+    assert done.returncode == 0 and "- stage league: finished, and not all of its tables are shown yet" in done.stdout
+    rules = json.loads((public / "rules.json").read_text())
+    assert rules["hidden"] == ["final", "league"]
 
 
 @pytest.mark.long
@@ -199,7 +208,7 @@ def test_tables_that_share_deals_wait_for_the_end_of_their_stage(tmp_path: Path,
     assert "seed " not in (folder / "seed.txt").read_text()
     done = check(folder)
     assert done.returncode == 0 and "the seed is not revealed yet" in done.stdout, done.stderr
-    assert ("- stage league: running, and its tables are not shown yet" in done.stdout) is mirror
+    assert ("- stage league: running, and not all of its tables are shown yet" in done.stdout) is mirror
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,7 @@ def test_each_altered_field_of_the_rules_and_the_seed_is_found(copy: Path) -> No
         "rules": {**rules["rules"], next(iter(rules["rules"])): 77},
         "seal": "0" * 64,
         "lines": rules["lines"] + 1,
+        "hidden": ["x"],
         "without_withdrawn": rules["without_withdrawn"][1:] or ["groups", "final", "tables"],
     }
     if rules["game"] == "holdem":  # of the others, no table shows the difference
