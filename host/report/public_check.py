@@ -388,7 +388,7 @@ def print_deal(seed: bytes, group: str, nth: int) -> None:
 
 if __name__ == "__main__":
     FOLDER = pathlib.Path(sys.argv[0]).parent
-    RULES = json.loads((FOLDER / "rules.json").read_text())
+    RULES = {"hidden": [], **json.loads((FOLDER / "rules.json").read_text())}
     RECORDS = check_chain([] if {"deal", "same"} & {*sys.argv} else sys.argv[1:])
     CHANGES = [record["change"] for record in RECORDS if "change" in record]
     LEFT = {each["what"]: each["kind"] for each in CHANGES if each["kind"] in ("withdraw", "readmit")}
