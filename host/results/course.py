@@ -290,8 +290,8 @@ def course(
 def positions_of(journal: Journal, changes: int | None = None) -> list[Position]:
     """Return the position of a tournament in each of its stages, from its journal. The seed counts as unknown.
 
-    The journal is read for the records of a stage only when they are used. With `changes`, bots that only later changes
-    than the first `changes` withdraw are not withdrawn.
+    The journal is read for the records of a stage only when they are used. Only the first `changes` changes of the run
+    count, by default all: a bot that a later one withdraws is not withdrawn.
     """
     run = journal.state()
     run = replace(run, changes=run.changes[:changes])

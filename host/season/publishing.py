@@ -74,9 +74,7 @@ class Publishing:
         self._faults = dict[str, tuple[FaultRow, ...]]()  # at tables, by author; they change with each round
         over = [each for each in player.rounds if each.counted]
         self._recorded = {each.number for each in over if has_records(season.folder, each)}  # also damaged rounds
-        self._everything: object = (
-            None  # the values that concern all authors and bots, as published last; None: a round ended
-        )
+        self._everything: object = None  # what concerns all authors and bots, as published last; None after a round
         self._document: SiteDocument | None = None
         self._disk_bytes, self._measure_at, self._doing_at = 0, 0.0, 0.0
 
