@@ -105,7 +105,7 @@ class Publishing:
         """Publish all changes since the last call. Raise UserError or OSError if it fails; the next call repeats it."""
         season, rounds = self._season, self._player.rounds
         season.chain.update(season, rounds)
-        if self._everything is None:  # after the chain: whoever reads the store meanwhile finds the round of the ladder
+        if self._everything is None:  # the chain comes first: an export at any moment must find the round of the ladder
             self._update_ladder()
         ladder, touched = season.ladder, season.store.touched()
         everything = (season.state, season.closes, season.terms, ladder and ladder.round, len(rounds))
