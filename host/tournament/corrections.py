@@ -125,8 +125,7 @@ def _not_reached(begun: Begun, records: Records, without: Container[str]) -> lis
     agenda = begun.position.agenda(begun.blank, left)
     while agenda.next() is not None:
         pass
-    out = frozenset(() if begun.position.kind.changes.adaptive else begun.position.field.withdrawn)
-    return [path for path in records if path not in left.asked and out.isdisjoint(records[path].results)]
+    return [path for path in records if path not in left.asked]
 
 
 class _Without(Mapping[str, Record]):
