@@ -14,12 +14,12 @@ from host.base.output import write_atomically
 from host.base.paths import remove_tree
 from host.config.difference import settings_of
 from host.config.resolver import CONFIG
-from host.config.tournament_config import Tournament
+from host.config.tournament_config import Tournament, not_enough_bots
 from host.games.luck import digest_of
 from host.journal.lock import lock_holder
 from host.journal.tournament_dir import Folder, commitment
 from host.season.documents import EntryRow
-from host.season.entries.inbox import Manage
+from host.season.entries.inbox import Manage, arrivals
 from host.season.entries.store import Store
 from host.season.folder import MadeFinal, SeasonFolder, final_seed
 from host.season.intake.requests import FROZEN
@@ -47,8 +47,8 @@ def make_final(
     """Close entry, wait for the verdict on every submission received before, and write the folder of the final.
 
     `tell` gets the progress in sentences. Raise UserError if `target` is not empty, if the season has never been
-    opened, if nobody is entered, if submissions wait and no process examines them, or if entry is opened again
-    meanwhile.
+    opened, if too few bots are entered, if submissions or requests wait and no process answers them, or if entry is
+    opened again meanwhile.
     """
     folder = SeasonFolder(place)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -61,12 +61,14 @@ def make_final(
     with Store.reading(folder.path) as store:
         gone = [each.label for each in entries if store.submissions.withdrawn(each.label.rpartition("-")[0])]
         playing = [each for each in entries if each.label not in gone]
-        if not playing:
-            hint = "croupier season status  shows who is entered"
-            raise UserError([Problem("C004", str(place), "nobody is entered in the final", hint=hint)], 3)
         places = {each.label: store.versions.labelled(each.label).place for each in playing}
+    patterns = terms_of(tournament).references if references else ()
+    beside = expand_patterns(patterns, folder.path, tournament.game)
+    if few := _too_few(tournament, [*places], [path.name for path in beside]):
+        hint = "croupier season status  shows who is entered"
+        raise UserError([Problem("C004", str(place), few, hint=hint)], 3)
     digest = digest_of(bytes.fromhex(each.sha256) for each in playing).hex()
-    _write(folder, tournament, target, places, references)
+    _write(folder, tournament, target, places, beside)
     with Store.reading(folder.path) as store:
         fixed = entries_in(store)
     if fixed is None or fixed.entries != tuple(entries):
@@ -101,12 +103,19 @@ def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> 
 
 
 def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[EntryRow]:
-    """Close entry and return the entries, while no process runs the season. Raise UserError if submissions wait."""
+    """Close entry and return the entries, while no process runs the season.
+
+    Raise UserError if submissions wait, or if the inbox has requests, for example to withdraw a bot.
+    """
+    if unread := arrivals(folder.inbox):
+        message = f"{counted(len(unread), 'request')} in its inbox: not answered yet"
+        hint = "croupier season open  answers them; then make the final"
+        raise UserError([Problem("E104", str(folder.path), message, hint=hint)], 5)
     with Store.open(folder.path) as store:
         if fixed := entries_in(store):
             return fixed.entries
         season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
-        if waiting := season.store.submissions.open():
+        if waiting := season.waiting():
             message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
             hint = "croupier season open  examines them; then make the final"
             raise UserError([Problem("E104", str(folder.path), message, hint=hint)], 5)
@@ -116,8 +125,16 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
         return season.fix_entries().entries
 
 
+def _too_few(tournament: Tournament, entered: list[str], references: list[str]) -> str:
+    """Say that the final has too few bots for its first stage; "" if it has enough."""
+    if not entered:
+        return "nobody is entered in the final"
+    few = not_enough_bots(tournament.stages[0], entered + references, tournament.game.seats[0])
+    return few.message if few else ""
+
+
 def _write(
-    folder: SeasonFolder, tournament: Tournament, target: Path, places: dict[str, str], references: bool
+    folder: SeasonFolder, tournament: Tournament, target: Path, places: dict[str, str], references: Sequence[Path]
 ) -> None:
     """Write the folder of the final completely, or not at all if an error or a crash interrupts it.
 
@@ -130,10 +147,9 @@ def _write(
     (unfinished / "bots").mkdir(parents=True)
     for label, place in places.items():
         shutil.copytree(folder.path / place, unfinished / "bots" / label, symlinks=True)
-    if references:
-        for path in expand_patterns(terms_of(tournament).references, folder.path, tournament.game):
-            copy = shutil.copytree if path.is_dir() else shutil.copy
-            copy(path, unfinished / "bots" / path.name)
+    for path in references:
+        copy = shutil.copytree if path.is_dir() else shutil.copy
+        copy(path, unfinished / "bots" / path.name)
     stages = [
         {key: value for key, value in stage.items() if value not in ("", [], None, {})}  # without empty values
         for stage in settings_of(tournament)["stage"]

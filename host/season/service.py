@@ -265,20 +265,18 @@ class Service:
                 await self._wait_for_machine("uploads", failed)
 
     async def _close_entry(self) -> None:
-        """Fix the entries of the final when entry is closed and all submissions received before have a verdict.
+        """Fix the entries of the final when entry is settled.
 
         If the organiser opens entry again, the entries are fixed again later.
         """
         season = self._season
         while True:
-            if season.frozen() and not season.store.setting(ENTRIES):
-                closes = season.closes or 0.0
-                try:
-                    if all(each.at >= closes for each in season.store.submissions.open()):
-                        season.fix_entries()
-                        season.goes_on("entries")
-                except UserError as failed:
-                    await self._wait_for_machine("entries", failed)
+            try:
+                if not season.store.setting(ENTRIES) and season.entry_is_settled():
+                    season.fix_entries()
+                    season.goes_on("entries")
+            except (UserError, OSError) as failed:
+                await self._wait_for_machine("entries", failed)
             await season.bell.wait(CLOSING_INTERVAL_S)
 
     async def _follow_config(self, intake: SeasonIntake) -> None:

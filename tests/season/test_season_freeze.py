@@ -3,16 +3,24 @@
 import contextlib
 import hashlib
 import tempfile
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from command import croupier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from season_fixtures import STANDS, Season, leave, season
+from season_process import CONFIG
 
+from host.config.tournament_config import load
 from host.season.entries.inbox import Cancel, Manage, Request, Submit, read_requests
+from host.season.entries.store import Store
 from host.season.entries.values import Submission, Verdict, Version, submission_id
+from host.season.folder import SeasonFolder
+from host.season.rounds.season import Season as SeasonProcess
 
 FILES = {name: f"{STANDS}# {name}".encode() for name in "abc"}
 START = 1_800_000_000.0  # seconds since 1970
@@ -154,6 +162,42 @@ def test_a_file_that_arrived_before_the_freeze_is_in_time_whenever_it_is_read(tm
         assert known.at == pytest.approx(START)
         accept(here, known)
         assert playing(here) == ["a"]
+
+
+def test_entries_are_fixed_after_all_that_arrived_in_time_has_been_read_and_examined(tmp_path: Path) -> None:
+    clock = Clock(tmp_path)
+    clock.now = closes = time.time() // 1 - 100
+    terms = f'freeze = {datetime.fromtimestamp(closes - 1, UTC).isoformat()}\ngrace = "1 s"'
+    (tmp_path / "croupier.toml").write_text(CONFIG.format(game="pazaak", terms=terms))
+
+    def settled() -> bool:
+        with Store.open(tmp_path) as store:
+            process = SeasonProcess(SeasonFolder(tmp_path), load(tmp_path), store, lambda _kind, _subject, _text: None)
+            assert process.frozen()
+            return process.entry_is_settled()
+
+    with clock.opened():
+        pass
+    SeasonFolder(tmp_path).draw_seed()
+    assert settled()
+    clock.now -= 1
+    clock.hand_in("a")
+    assert not settled()
+    refused = croupier("-C", tmp_path, "season", "final", tmp_path / "final")
+    assert refused.code == 5 and "E104" in refused.err and "1 request in its inbox" in refused.err
+    with clock.opened():
+        pass
+    assert not settled()
+    with clock.opened() as here:
+        accept(here, *here.store.submissions.open())
+    assert settled()
+    clock.hand_in("b")
+    assert settled()
+    with clock.opened():
+        pass
+    alone = croupier("-C", tmp_path, "season", "final", tmp_path / "final")
+    assert alone.code == 3 and "C004" in alone.err and "needs 2 bots, 1 is ready" in alone.err
+    assert not (tmp_path / "final").exists()
 
 
 def test_a_freeze_can_be_undone_until_the_final_exists(tmp_path: Path) -> None:

@@ -138,6 +138,12 @@ def written_at(identity: str) -> float:
     return int(identity.partition("-")[0]) / 1e9
 
 
+def arrivals(inbox: Path) -> list[float]:
+    """Return when the requests that an inbox has now were written, in seconds since 1970."""
+    found = inbox.iterdir() if inbox.exists() else ()
+    return [written_at(each.name) for each in found if REQUEST_ID.fullmatch(each.name)]
+
+
 class StoredRequest(NamedTuple):
     """A request in the inbox.
 

@@ -14,8 +14,9 @@ from host.config.difference import difference
 from host.config.tournament_config import Tournament
 from host.games.luck import digest_of
 from host.season.documents import EntriesDocument, EntryRow, LadderDocument, State
+from host.season.entries.inbox import arrivals
 from host.season.entries.store import Store
-from host.season.entries.values import Version
+from host.season.entries.values import Submission, Version
 from host.season.folder import SeasonFolder
 from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
 from host.season.rounds.book import Book, SeasonTotals
@@ -156,6 +157,15 @@ class Season:
         """Return whether entry is closed."""
         return is_closed(self.closes, time.time())
 
+    def entry_is_settled(self) -> bool:
+        """Return whether entry is closed, and everything that was received before that has been read and has a verdict."""
+        unread = [at for at in arrivals(self.folder.inbox) if not is_closed(self.closes, at)]
+        return self.frozen() and not unread and not self.waiting()
+
+    def waiting(self) -> list[Submission]:
+        """Return the submissions that were received before entry closed, and have no verdict yet."""
+        return [each for each in self.store.submissions.open() if not is_closed(self.closes, each.at)]
+
     @property
     def state(self) -> State:
         """Return the state of the season: "final" once the final is made, "paused", "frozen" or "open"."""
@@ -182,7 +192,7 @@ class Season:
     def fix_entries(self) -> EntriesDocument:
         """Store the entries of the final, which are the versions that play in rounds now. Return the entries.
 
-        Call this when entry is closed, and every submission received before that has a verdict.
+        Call this when entry is settled.
         """
         entries = tuple(EntryRow(version.label, version.author, version.sha256) for version in self.entered())
         digest = digest_of(bytes.fromhex(entry.sha256) for entry in entries).hex()
