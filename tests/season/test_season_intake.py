@@ -253,6 +253,8 @@ def test_an_author_who_is_renamed_during_an_examination_keeps_its_version(tmp_pa
                 while "checking" not in here.intake.doing:
                     await trio.sleep(0.01)
                 here.store.authors.rename("ada", "eva", time.time())
+                here.submit("eva", "other.py", STANDS)
+                assert await here.intake.examine_next() is None  # one of an author at a time
 
         here.run(renamed)
         (version,) = here.store.versions.all()
@@ -350,6 +352,28 @@ def test_an_interrupted_examination_waits_again_in_its_place(tmp_path: Path) -> 
         assert len(here.store.used("ada", time.time()).began) == 1
         assert here.examined().state == "accepted"
         assert len(here.store.used("ada", time.time()).began) == 1
+
+
+def test_a_machine_that_fails_does_not_change_which_version_plays(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        for author in ("grace", "ada"):
+            interrupted = here.submit(author, f"{author}s.py", STANDS + f"# {author}")
+            here.store.submissions.wait_again(interrupted.submission, "", attempts=1)
+        newer = here.submit("ada", "adas.py", STANDS + "# newer").submission
+
+        async def examined() -> None:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(here.intake.examine_next)  # of grace's
+                nursery.start_soon(
+                    here.intake.examine_next
+                )  # of ada's newer one: of those interrupted one runs at a time
+            await here.intake.examine_next()
+
+        here.run(examined)
+        playing = {each.author: each for each in here.store.versions.playing()}
+        assert playing["ada"].submission == newer
+        older = here.store.submissions.get(interrupted.submission)
+        assert older and older.reason == "adas-2 is kept; adas-1 was handed in later and plays on"
 
 
 # What is kept.

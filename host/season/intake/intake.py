@@ -51,7 +51,6 @@ class Running(NamedTuple):
     """A running examination or practice, with its costs and the scope that cancels it."""
 
     bot: str
-    author: str
     again: bool  # whether it has been begun before, and has failed or was interrupted
     scope: trio.CancelScope
     costs: Costs
@@ -157,8 +156,9 @@ class SeasonIntake:
             self.store.practices.recover(self._running)
             self._failed = False
         order = self.waiting(now)
-        held, busy = self.held(order, now), {running.author for running in self._running.values()}
-        bots = {running.bot.lower() for running in self._running.values()}
+        begun = [self.store.submissions.get(each) or self.store.practices.get(each) for each in self._running]
+        held, busy = self.held(order, now), {each.author for each in begun if each}  # an author may have a new name
+        bots = {each.bot.lower() for each in begun if each}
         again = any(running.again for running in self._running.values())
         for each in order:
             if each.author in held or each.author in busy:
@@ -181,7 +181,7 @@ class SeasonIntake:
         Remove its work folder at the end. If `work` raises, let the submission wait again, and raise the same
         exception. A practice waits again before the next examination begins.
         """
-        running = Running(which.bot, which.author, which.attempts > 0, trio.CancelScope(), Costs())
+        running = Running(which.bot, which.attempts > 0, trio.CancelScope(), Costs())
         store, identity = self.store, which.id
         self._running[identity] = running
         try:
@@ -326,12 +326,18 @@ class SeasonIntake:
             self._log("accepted", submission, f"{version.label}, {version.sha256}")
 
     def _enter(self, submission: Submission, version: Version) -> str:
-        """Let a version play, unless entry was closed when it was submitted.
+        """Let a version play, unless entry was closed when it was submitted, or later ones of its author play.
 
-        Return a sentence that says whether the version plays, and which versions no longer play.
+        A machine that fails may change the order of examinations, but not which versions play. Return a sentence that
+        says whether the version plays, and which versions no longer play.
         """
         if self.desk.closed(submission.at):
             return f"{version.label} was {LATE}"
+        files = self.store.submissions.files([version.author])
+        own = [each for each in self.store.versions.playing() if each.author == version.author]
+        later = [each.label for each in own if files[each.submission][1] > submission.at]
+        if len(later) >= self.terms.entry.limits.active:
+            return f"{version.label} is kept; {', '.join(later)} was handed in later and plays on"
         stopped = self.store.versions.activate(version, self.terms.entry.limits.active)
         if reason := self.store.submissions.withdrawn(version.bot):
             return f"{version.bot} is withdrawn: {reason}"
