@@ -379,6 +379,21 @@ def test_a_machine_that_fails_does_not_change_which_version_plays(tmp_path: Path
 # What is kept.
 
 
+def test_a_refused_bot_is_examined_again_or_handed_in_again_if_its_file_is_gone(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", NONSENSE)
+        known = here.examined().id
+        assert here.ask(Manage("readmit", known)).text == "mine of ada is examined again"
+        assert here.examined().state == "refused"
+        assert here.submit("ada", "mine.py", NONSENSE).text == "the same file as before: mine is refused"
+        (here.folder / "uploads" / here.store.submissions.uploads()[0].sha256).unlink()
+        answer = here.ask(Manage("readmit", known))
+        assert answer.text == "the file of mine is not kept any more: ada may hand it in again"
+        assert not here.store.submissions.open()
+        assert here.submit("ada", "mine.py", NONSENSE).text == "mine is received"
+        assert here.examined().state == "refused"
+
+
 def test_only_what_a_version_was_made_of_or_somebody_waits_for_is_kept(tmp_path: Path) -> None:
     day = 86400.0
     with season(tmp_path) as here:
@@ -623,6 +638,16 @@ def test_an_upload_that_never_gets_unpacked_is_refused_at_its_last_examination(t
             here.run(partial(while_unpacking_is_killed, here.intake.examine_next, signal.SIGKILL))
         last = here.store.submissions.get(mine)
         assert last and last.state == "refused" and "was killed (SIGKILL)" in last.reason
+
+
+def test_an_upload_that_has_vanished_does_not_wait_for_ever(tmp_path: Path) -> None:
+    with season(tmp_path) as here:
+        here.submit("ada", "mine.py", STANDS)
+        (here.folder / "uploads" / here.store.submissions.uploads()[0].sha256).unlink()
+        for _ in range(MAX_ATTEMPTS - 1):
+            with pytest.raises(UserError, match="No such file"):
+                here.examined()
+        assert here.examined().state == "refused"
 
 
 def test_a_file_whose_name_no_file_system_takes_is_refused_when_it_is_handed_in(tmp_path: Path) -> None:

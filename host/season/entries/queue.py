@@ -17,7 +17,7 @@ TRUSTED_ATTEMPTS = 2
 
 So a submission that makes the machine fail cannot keep all others waiting for ever."""
 MAX_ATTEMPTS = 5
-"""The number of examinations of a submission that may fail because its bot could not be measured.
+"""The number of examinations of a submission that may fail because its bot could not be unpacked or measured.
 
 After the last one the submission is refused, because the entries of the final cannot be fixed while it waits."""
 

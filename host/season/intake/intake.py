@@ -212,13 +212,13 @@ class SeasonIntake:
     async def _examine(self, submission: Submission, costs: Costs) -> None:
         """Examine a submission and store its verdict. Raise UserError if the machine fails.
 
-        Refuse a submission whose bot could not be measured in MAX_ATTEMPTS examinations.
+        Refuse a submission whose bot could not be unpacked or measured in MAX_ATTEMPTS examinations.
         """
         work = self.folder.work / submission.id
         try:
             await self._decide(submission, work, costs)
         except UserError as failed:
-            of_bot = failed.exit_code == 6 and all(problem.code.startswith("B") for problem in failed.problems)
+            of_bot = failed.exit_code == 6 and all(problem.code[0] in "BH" for problem in failed.problems)
             if not of_bot or submission.attempts + 1 < MAX_ATTEMPTS:
                 raise
             problems = problem_texts(failed.problems, work)

@@ -391,7 +391,8 @@ def _unfreeze(desk: Desk) -> str:
 def _readmit(desk: Desk, subject: str) -> tuple[str, str]:
     """Let a withdrawn bot play again, or a submission be examined again. Return the subject and the text of the event.
 
-    `subject` is the name of a bot, or the id of a refused or cancelled submission. Raise UserError if it is neither.
+    `subject` is the name of a bot, or the id of a refused or cancelled submission. Raise UserError if it is neither. If
+    the file of a submission has been removed (pruning.py), its author may hand it in again.
     """
     known = desk.store.submissions.get(subject)
     if known is None:
@@ -399,5 +400,9 @@ def _readmit(desk: Desk, subject: str) -> tuple[str, str]:
         return bot, f"{bot} is taken back"
     if known.state not in (SubmissionState.REFUSED, SubmissionState.CANCELLED):
         raise refused("E009", subject, f"this submission is {known.state}", "refused ones can be examined again")
+    if not (desk.folder.uploads / known.sha256).exists():
+        text = f"the file of {known.bot} is not kept any more: {known.author} may hand it in again"
+        desk.store.submissions.set_state(known.id, SubmissionState.CANCELLED, text)
+        return subject, text
     desk.store.submissions.wait_again(known.id, "")
     return subject, f"{known.bot} of {known.author} is examined again"
