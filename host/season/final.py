@@ -119,7 +119,7 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
             message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
             hint = "croupier season open  examines them; then make the final"
             raise UserError([Problem("E104", str(folder.path), message, hint=hint)], 5)
-        if not season.frozen():
+        if store.time(FROZEN) is None:  # also if the terms have closed entry, which could be edited after the final
             store.set_setting(FROZEN, repr(time.time()))
             season.event("freeze", "season", "entry is closed for the final")
         return season.fix_entries().entries

@@ -12,7 +12,7 @@ import pytest
 from command import croupier
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from season_fixtures import STANDS, Season, leave, season
+from season_fixtures import STANDS, Season, leave, season, terms_of
 from season_process import CONFIG
 
 from host.config.tournament_config import load
@@ -21,6 +21,7 @@ from host.season.entries.store import Store
 from host.season.entries.values import Submission, Verdict, Version, submission_id
 from host.season.folder import SeasonFolder
 from host.season.rounds.season import Season as SeasonProcess
+from host.season.rounds.season import entries_in
 
 FILES = {name: f"{STANDS}# {name}".encode() for name in "abc"}
 START = 1_800_000_000.0  # seconds since 1970
@@ -73,6 +74,18 @@ def accept(here: Season, known: Submission) -> None:
     folder = here.folder / "work" / known.id
     folder.mkdir()
     here.intake.accept(known, version, Verdict(accepted=True), folder)
+
+
+def close_entry(folder: Path, at: float) -> None:
+    """Write the croupier.toml of a season whose terms close entry at a whole second."""
+    terms = f'freeze = {datetime.fromtimestamp(at - 1, UTC).isoformat()}\ngrace = "1 s"'
+    (folder / "croupier.toml").write_text(CONFIG.format(game="pazaak", terms=terms))
+    SeasonFolder(folder).draw_seed()
+
+
+def process_of(folder: Path, store: Store) -> SeasonProcess:
+    """Return the state of the season process, with the terms that its folder has now."""
+    return SeasonProcess(SeasonFolder(folder), load(folder), store, lambda _kind, _subject, _text: None)
 
 
 def playing(here: Season) -> list[str]:
@@ -166,19 +179,17 @@ def test_a_file_that_arrived_before_the_freeze_is_in_time_whenever_it_is_read(tm
 
 def test_entries_are_fixed_after_all_that_arrived_in_time_has_been_read_and_examined(tmp_path: Path) -> None:
     clock = Clock(tmp_path)
-    clock.now = closes = time.time() // 1 - 100
-    terms = f'freeze = {datetime.fromtimestamp(closes - 1, UTC).isoformat()}\ngrace = "1 s"'
-    (tmp_path / "croupier.toml").write_text(CONFIG.format(game="pazaak", terms=terms))
+    clock.now = time.time() // 1 - 100
+    close_entry(tmp_path, clock.now)
 
     def settled() -> bool:
         with Store.open(tmp_path) as store:
-            process = SeasonProcess(SeasonFolder(tmp_path), load(tmp_path), store, lambda _kind, _subject, _text: None)
+            process = process_of(tmp_path, store)
             assert process.frozen()
             return process.entry_is_settled()
 
     with clock.opened():
         pass
-    SeasonFolder(tmp_path).draw_seed()
     assert settled()
     clock.now -= 1
     clock.hand_in("a")
@@ -198,6 +209,23 @@ def test_entries_are_fixed_after_all_that_arrived_in_time_has_been_read_and_exam
     alone = croupier("-C", tmp_path, "season", "final", tmp_path / "final")
     assert alone.code == 3 and "C004" in alone.err and "needs 2 bots, 1 is ready" in alone.err
     assert not (tmp_path / "final").exists()
+
+
+def test_entry_is_open_again_if_the_terms_close_it_later(tmp_path: Path) -> None:
+    now = time.time() // 1
+    close_entry(tmp_path, now - 100)
+    with season(tmp_path, terms_of(closes=now - 100)) as here:
+        here.submit("ada", "mine.py", FILES["a"], "mine")
+        accept(here, *here.store.submissions.open())
+        process = process_of(tmp_path, here.store)
+        process.take_terms(load(tmp_path))
+        assert not playing(here) and process.fix_entries().entries == ()
+        for closes in (now - 200, now - 50, now + 1000):
+            close_entry(tmp_path, closes)
+            process.take_terms(load(tmp_path))
+            assert playing(here) == (["a"] if closes > now else [])
+        assert entries_in(here.store) is None
+        assert len(here.store.events.of("unfreeze")) == 2
 
 
 def test_a_freeze_can_be_undone_until_the_final_exists(tmp_path: Path) -> None:

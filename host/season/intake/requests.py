@@ -381,11 +381,20 @@ def _unfreeze(desk: Desk) -> str:
     if desk.folder.final_file.exists():
         raise refused("E011", "", "the final has been made: entry stays closed", "make another season")
     store.set_setting(FROZEN, "")
-    store.set_setting(ENTRIES, "")  # the entries are fixed again when entry closes
-    for at, version in store.versions.late(frozen):
-        if not desk.closed(at):
-            store.versions.activate(version, desk.terms.limits.active)
+    reopen(store, frozen, desk.terms)
     return "entry is open again"
+
+
+def reopen(store: Store, since: float, terms: EntryTerms) -> None:
+    """Let the versions play that were submitted after entry had closed at `since`, and before it closes by `terms` now.
+
+    The entries of the final are fixed again when entry closes.
+    """
+    store.set_setting(ENTRIES, "")
+    closes = closing_time(store, terms.closes)
+    for at, version in store.versions.late(since):
+        if not is_closed(closes, at):
+            store.versions.activate(version, terms.limits.active)
 
 
 def _readmit(desk: Desk, subject: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import trio
@@ -18,7 +19,7 @@ from host.season.entries.inbox import arrivals
 from host.season.entries.store import Store
 from host.season.entries.values import Submission, Version
 from host.season.folder import SeasonFolder
-from host.season.intake.requests import ENTRIES, PAUSED, closing_time, is_closed
+from host.season.intake.requests import ENTRIES, PAUSED, EntryTerms, closing_time, is_closed, reopen
 from host.season.rounds.book import Book, SeasonTotals
 from host.season.rounds.chain import TERMS, SeasonChain, public_terms
 from host.season.rounds.play import how_tables_are_played
@@ -218,7 +219,8 @@ class Season:
     def take_terms(self, tournament: Tournament) -> None:
         """Use an edited croupier.toml from now on. If its terms have changed, store an event that names the changes.
 
-        Raise UserError if the terms cannot be stored; then the old terms stay in force.
+        If entry was closed by the old terms, and the new ones close it later, entry is open again until then. Raise
+        UserError if the terms cannot be stored; then the old terms stay in force.
         """
         after = terms_text(tournament)
         before = self.store.value(TERMS, dict)
@@ -227,8 +229,22 @@ class Season:
         elif self.store.setting(TERMS) != after:
             changes = difference(public_terms(before), public_terms(json.loads(after)))
             kind, text = ("terms", f"the terms have changed: {changes}") if changes else ("site", SITE_CHANGED)
-            self._set_with_event(TERMS, after, kind, "croupier.toml", text)
+            with self.store.transaction():
+                self._set_with_event(TERMS, after, kind, "croupier.toml", text)
+                self._reopen_if_later(before["season"], terms_of(tournament))
         self.tournament = tournament
+
+    def _reopen_if_later(self, before: dict[str, Any], terms: SeasonTable) -> None:
+        """Open entry again if it was closed by `before`, the old [season], and closes later by the new terms.
+
+        Change nothing if the final has been made.
+        """
+        closed = closing_time(self.store, before["freeze"] + before["grace"] if before["freeze"] else None)
+        if closed is None or closed > time.time() or self.folder.final_file.exists():
+            return
+        if not is_closed(closing_time(self.store, terms.closes), closed):
+            reopen(self.store, closed, EntryTerms(terms.author_limits, closes=terms.closes))
+            self.event("unfreeze", "croupier.toml", "entry is open again: it closes later")
 
 
 def terms_text(tournament: Tournament) -> str:
