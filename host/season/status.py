@@ -67,15 +67,15 @@ class SeasonStatus(NamedTuple):
 
 
 def season_status(place: Path) -> SeasonStatus:
-    """Return the status of a season. Raise UserError if it has never been opened."""
+    """Return the status of a season. Raise UserError if it has never been opened, or has published nothing yet."""
     folder = SeasonFolder(place)
-    path = folder.published / SITE_FILE
-    if not path.exists():
-        hint = "croupier season open"
-        raise UserError([Problem("R006", str(place), "this season has not been opened yet", hint=hint)], 3)
-    with reading(path, PUBLISHED.application) as database:
-        site, rounds = SiteDatabase(database).read("site", SiteDocument), SiteDatabase(database).rounds().rows
+    path, running = folder.published / SITE_FILE, lock_holder(folder.store)
+    site, rounds = None, tuple[RoundRow, ...]()
+    if path.exists():
+        with reading(path, PUBLISHED.application) as database:
+            site, rounds = SiteDatabase(database).read("site", SiteDocument), SiteDatabase(database).rounds().rows
     if site is None:
-        hint = "croupier season open  publishes it again"
-        raise UserError([Problem("R013", str(path), "has no season", hint=hint)], 3)
-    return SeasonStatus(site, rounds, lock_holder(folder.store), time.time())
+        message = "this season is just being opened" if running else "this season has not been opened yet"
+        hint = "it prepares its references first; try again in a moment" if running else "croupier season open"
+        raise UserError([Problem("R006", str(place), message, hint=hint)], 3)
+    return SeasonStatus(site, rounds, running, time.time())

@@ -25,6 +25,7 @@ from host.config.tournament_config import load
 from host.games.luck import derive
 from host.season.backup import back_up
 from host.season.commands.open import log_to_terminal
+from host.season.entries.database import locked
 from host.season.entries.inbox import Activate
 from host.season.entries.store import Store
 from host.season.entries.values import Version
@@ -147,6 +148,9 @@ def test_commands_for_tournaments_name_the_command_for_seasons(tmp_path: Path) -
     assert done.code == 3 and "E102" in done.first
     done = croupier("-C", tmp_path / "season", "season", "status")
     assert done.code == 3 and "has not been opened yet" in done.first
+    with locked(tmp_path / "season" / "season.sqlite"):
+        done = croupier("-C", tmp_path / "season", "season", "status")
+        assert done.code == 3 and "is just being opened" in done.first
 
 
 # Rounds.
