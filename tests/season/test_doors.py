@@ -308,6 +308,7 @@ def test_submit_packs_a_folder_to_the_same_bytes_each_time(tmp_path: Path) -> No
         (200, b"<html>", 5, "error[E013]"),
         (500, b"oops", 5, "error[E013]"),
         (200, b"[" * 100_000, 5, "error[E013]"),
+        (200, b"{}", 5, "error[E013]"),
     ],
 )
 def test_submit_repeats_what_the_site_refuses(mine: Path, status: int, said: Any, code: int, shown: str) -> None:

@@ -20,6 +20,7 @@ TIMEOUT_S = 30.0  # without a byte from the site
 WAIT_S = 20  # after which the site answers even if nothing has changed
 MAX_ANSWER_BYTES = 16 << 20
 LINK = re.compile(r"(https?://[^/\s?#@]+)/a/([A-Za-z0-9_-]{20,200})/?")
+NO_SITE = "does not answer as the site of a season"
 LINK_HINT = "the link of an author, for example  https://cup.example/a/6tq…"
 
 
@@ -69,13 +70,14 @@ class SeasonClient:
         return f"{self._link.site}/mine/submissions/{urllib.parse.quote(str(submission.get('id', '')), safe='')}"
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """Send a request about a submission, and return the submission."""
         headers = {"Authorization": f"Bearer {self._link.secret}", "User-Agent": f"croupier/{__version__}"}
         if body is not None:
             headers["Content-Type"] = "application/octet-stream"
         request = urllib.request.Request(self._link.site + path, data=body, headers=headers, method=method)
         try:
             with self._opener.open(request, timeout=TIMEOUT_S) as answer:
-                return self._decoded(answer)
+                submission = self._decoded(answer)
         except urllib.error.HTTPError as refused:
             with refused:
                 raise self._refusal(refused) from None
@@ -83,6 +85,9 @@ class SeasonClient:
             reason = getattr(failed, "reason", None) or failed
             hint = "check the address; the same command may be given again"
             raise self._failed(f"does not answer: {one_line(str(reason))[:200]}", hint) from failed
+        if not {"id", "state"} <= submission.keys():
+            raise self._failed(NO_SITE, LINK_HINT)
+        return submission
 
     def _decoded(self, answer: IO[bytes]) -> dict[str, Any]:
         content = answer.read(MAX_ANSWER_BYTES + 1)
@@ -91,7 +96,7 @@ class SeasonClient:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise self._failed("does not answer as the site of a season", LINK_HINT)
+            raise self._failed(NO_SITE, LINK_HINT)
         return found
 
     def _refusal(self, refused: urllib.error.HTTPError) -> UserError:
