@@ -57,7 +57,8 @@ def make_final(
         raise UserError(
             [Problem("R006", str(place), "this season has not been opened yet", hint="croupier season open")], 3
         )
-    entries = _closed_while_running(folder, tell) if lock_holder(folder.store) else _closed_here(folder, tournament)
+    running = lock_holder(folder.store)
+    entries = _closed_while_running(folder, tournament, tell) if running else _closed_here(folder, tournament)
     with Store.reading(folder.path) as store:
         gone = [each.label for each in entries if store.submissions.withdrawn(each.label.rpartition("-")[0])]
         playing = [each for each in entries if each.label not in gone]
@@ -80,7 +81,9 @@ def make_final(
     return Final(playing, gone, digest, promised)
 
 
-def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> Sequence[EntryRow]:
+def _closed_while_running(
+    folder: SeasonFolder, tournament: Tournament, tell: Callable[[str], None]
+) -> Sequence[EntryRow]:
     """Ask the season process to close entry, wait until it has fixed the entries, and return them.
 
     Raise UserError if the season process ends meanwhile.
@@ -94,8 +97,10 @@ def _closed_while_running(folder: SeasonFolder, tell: Callable[[str], None]) -> 
         with Store.reading(folder.path) as store:
             if fixed := entries_in(store):
                 return fixed.entries
-            waiting = counted(len(store.submissions.open()), "submission")
-        if said != (said := f"entry is closed; waiting for the verdict on {waiting}"):
+            season = _quiet(folder, tournament, store)
+            waiting = f"waiting for the verdict on {counted(len(season.waiting()), 'submission')}"
+            paused = f", but the season is paused ({season.paused}): croupier season resume" if season.paused else ""
+        if said != (said := f"entry is closed; {waiting}{paused}"):
             tell(said)
         time.sleep(POLL_S)
     hint = "croupier season open  goes on; then make the final"
@@ -114,7 +119,7 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
     with Store.open(folder.path) as store:
         if fixed := entries_in(store):
             return fixed.entries
-        season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+        season = _quiet(folder, tournament, store)
         if waiting := season.waiting():
             message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
             hint = "croupier season open  examines them; then make the final"
@@ -123,6 +128,11 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
             store.set_setting(FROZEN, repr(time.time()))
             season.event("freeze", "season", "entry is closed for the final")
         return season.fix_entries().entries
+
+
+def _quiet(folder: SeasonFolder, tournament: Tournament, store: Store) -> Season:
+    """Return the state of a season. Its events are not printed."""
+    return Season(folder, tournament, store, lambda _kind, _subject, _text: None)
 
 
 def _too_few(tournament: Tournament, entered: list[str], references: list[str]) -> str:

@@ -366,6 +366,25 @@ def test_a_pause_stops_a_round_and_a_resume_continues_it(tmp_path: Path) -> None
 
 
 @pytest.mark.long
+def test_the_final_waits_for_a_paused_season_and_says_so(tmp_path: Path) -> None:
+    season = TestSeason(tmp_path / "cup")
+    season.invite("ada", "grace")
+    with season.opened():
+        season.croupier("season", "pause", "--reason", "power cut")
+        season.submit("ada", "mine", plain_bot("END", "a"))
+        season.submit("grace", "other", plain_bot("STAND", "g"))
+        command = [*season.program, "-C", season.folder, "season", "final", tmp_path / "final"]
+        with subprocess.Popen(command, env=season.env, stderr=subprocess.PIPE, text=True) as making:
+            assert making.stderr is not None
+            said = making.stderr.readline()
+            season.croupier("season", "resume")
+            making.stderr.read()
+        assert making.returncode == 0
+        assert "waiting for the verdict on 2 submissions, but the season is paused (power cut)" in said
+        assert {path.name for path in (tmp_path / "final/bots").iterdir()} == {"mine-1", "other-1"}
+
+
+@pytest.mark.long
 def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_path: Path) -> None:
     season = TestSeason(tmp_path / "cup")
     with season.opened():
