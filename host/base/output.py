@@ -17,7 +17,7 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     Open a special file (a FIFO, /dev/null) directly, because a regular file in its place would break it for all programs.
     """
     special = path.exists() and not path.is_file()
-    unfinished = path.with_name(f".{path.name}.making")
+    unfinished = path.parent / f".{path.name}.making"  # the name of / is empty
     try:
         with (path if special else unfinished).open("w", newline="\n") as file:
             yield file

@@ -293,28 +293,34 @@ def usage_error(error: click.ClickException) -> UserError:
 
     The message of click has four lines, and its text depends on the version of click.
     """
-    message, near, example = error.format_message(), "", None
+    message, near, example = error.format_message(), "", ""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    command = context.command_path if context else "croupier"
     if isinstance(error, click.NoSuchOption):
         near = next(iter(error.possibilities or ()), "")
         message = f"there is no option {error.option_name!r}" + (f"; did you mean {near} ?" if near else "")
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         parameter = error.param
         name = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[-1]
-        message, example = f"{name} is missing", error.ctx.info_name if error.ctx else None
+        message, example = f"{name} is missing", _example(command)
+    elif context and isinstance(context.command, click.Group) and (found := re.match(NO_COMMAND, message)):
+        message = unknown_name("command", found[1], context.command.list_commands(context))
     if found := re.fullmatch(r"Got unexpected extra argument \((.+)\)", message.removesuffix(".")):
         message += ": -C DIR names the folder of a tournament" if Path(found[1]).exists() else ""
-    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "croupier"
-    hint = f"{command} --help" + (f"; for example  croupier {_example(example)}" if example else "")
+    hint = f"{command} --help" + (f"; for example  croupier {example}" if example else "")
     return UserError([Problem("U001", "", message.removesuffix("."), hint=hint)], error.exit_code)
 
 
-def _example(command: str) -> str:
-    """Return the first example of a command."""
+def _example(command_path: str) -> str:
+    """Return the first example of a command, for example of "croupier season final"; empty if it has none."""
     from host.cli.examples import EXAMPLES
 
-    return EXAMPLES[command][0]
+    command = command_path.removeprefix("croupier ")
+    examples = EXAMPLES.get(command.partition(" ")[0], ())
+    return next((words for words in examples if words.startswith(command)), "")
 
 
+NO_COMMAND = "No such command '(.+?)'"  # as click says it
 MAX_COLUMNS = 100  # of a message on a terminal
 
 GROUPS = frozenset({"season", "seed"})

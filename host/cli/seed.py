@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from host.journal.state import RunState
 
 
-@click.group()
-def seed() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def seed(context: click.Context) -> None:
     """Commit to the seed before the tournament, and reveal it afterwards, so that nobody can choose the cards."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @seed.command()

@@ -2,13 +2,19 @@
 
 # ruff: noqa: E501 - the rows of a table of messages are read as lines
 
-from collections.abc import Mapping
+import io
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from random import Random
 
+import click
 import pytest
 from command import Done, croupier, cup_in
 from helpers import SAMPLES
 from test_bot_spec import lay
+
+from host.cli import group
 
 NOTHING = "error[U001] there is no"
 TABLES_HERE = "tables here are called, for example, tables/1/1, or last"
@@ -156,6 +162,64 @@ def test_a_wrong_command_is_answered_with_its_code_its_place_and_a_hint(cup: Pat
         if told != (code, "", 2, True) or not good or not lines[-1].startswith("  hint: "):
             wrong.append((words, done))
     assert not wrong
+
+
+def commands_below(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield the words and the definition of each command below a group, and of each group below it."""
+    if path:
+        yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from commands_below(below, (*path, name))
+
+
+def test_a_command_without_its_words_says_what_is_missing_or_shows_its_help() -> None:
+    for path, command in commands_below(group):
+        words = " ".join(path)
+        if isinstance(command, click.Group):
+            done = croupier(*path)
+            assert done.code == 0 and done.out.startswith(f"Usage: croupier {words} "), words
+            refused = croupier(*path, "opne")
+            assert refused.code == 2 and refused.first.startswith(f"{NOTHING} command 'opne'"), words
+        elif any(parameter.required for parameter in command.params):
+            done = croupier(*path)
+            assert done.code == 2 and done.first.endswith(" is missing"), words
+            assert f"croupier {words} --help" in done.err, words
+
+
+SAID = ["davey", "sample:davey", "bots/davey.c", "tables", "tables/1/1", "davey:1", "last", "1", "0", "-1", "9" * 20, "nan", "",
+        "x", "é\u202e", "a" * 300, "..", "/", "croupier.toml", "run/run.sqlite", "1 s", "50 %", "*", "[", "--", "-", "csv",
+        "html", "openspiel:chess", "botzone:x", "127.0.0.1:0", "http://127.0.0.1:9/a/" + "x" * 30]  # fmt: skip
+"""What somebody may type, where it makes sense and where it does not."""
+
+ENDLESS = {("run",), ("watch",), ("serve",), ("season", "open"), ("season", "site")}
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("seed", range(8))
+def test_no_command_fails_whatever_is_typed(
+    seed: int, cup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    luck = Random(seed)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    commands = [(path, command) for path, command in commands_below(group) if path not in ENDLESS]
+    for number in range(40):
+        path, command = luck.choice(commands)
+        words = [*path]
+        for parameter in command.params:
+            if not isinstance(parameter, click.Option):
+                words += luck.choices(SAID, k=luck.randint(int(parameter.required), 1 if parameter.nargs == 1 else 3))
+            elif luck.random() < 0.3 and parameter.name != "help":
+                choices = parameter.type.choices if isinstance(parameter.type, click.Choice) else SAID
+                words += [luck.choice(parameter.opts), *([] if parameter.is_flag else [luck.choice([*choices])])]
+        place = shutil.copytree(cup, tmp_path / str(number))
+        done = croupier("-C", place, *words, cwd=place)
+        assert done.code != 70, (words, done)
 
 
 @pytest.mark.parametrize("mistake", WHOLE_FILE_MESSAGES)

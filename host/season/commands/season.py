@@ -52,6 +52,9 @@ class SeasonGroup(click.Group):
             formatter.write_dl(list(SUBCOMMANDS.items()))
 
 
-@click.group(cls=SeasonGroup)
-def season() -> None:
+@click.group(cls=SeasonGroup, invoke_without_command=True)
+@click.pass_context
+def season(context: click.Context) -> None:
     """Run a season: people hand in bots, a ladder of rounds runs until a deadline, and a final decides."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
