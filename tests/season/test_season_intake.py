@@ -373,7 +373,7 @@ def test_a_machine_that_fails_does_not_change_which_version_plays(tmp_path: Path
         playing = {each.author: each for each in here.store.versions.playing()}
         assert playing["ada"].submission == newer
         older = here.store.submissions.get(interrupted.submission)
-        assert older and older.reason == "adas-2 is kept; adas-1 was handed in later and plays on"
+        assert older and older.reason == "adas-2 is kept; what was handed in later plays on: adas-1"
 
 
 # What is kept.

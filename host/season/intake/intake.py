@@ -337,7 +337,7 @@ class SeasonIntake:
         own = [each for each in self.store.versions.playing() if each.author == version.author]
         later = [each.label for each in own if files[each.submission][1] > submission.at]
         if len(later) >= self.terms.entry.limits.active:
-            return f"{version.label} is kept; {', '.join(later)} was handed in later and plays on"
+            return f"{version.label} is kept; what was handed in later plays on: {', '.join(later)}"
         stopped = self.store.versions.activate(version, self.terms.entry.limits.active)
         if reason := self.store.submissions.withdrawn(version.bot):
             return f"{version.bot} is withdrawn: {reason}"
