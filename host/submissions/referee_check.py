@@ -48,7 +48,7 @@ STARTS, FAILS, CHANCE, TABLES, SURVIVES = "G001", "G002", "G003", "G004", "G005"
 each other, and does not survive faults."""
 
 
-class Finding(NamedTuple):
+class RefereeFinding(NamedTuple):
     """One line of a report: passed (✓), a note (!), failed (✗) or not checked (·). `cure` is the suggested fix."""
 
     mark: str
@@ -65,7 +65,7 @@ class RefereeReport(NamedTuple):
     game: str
     language: str
     place: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RefereeFinding, ...]
     problems: tuple[Problem, ...]
     seconds: float
 
@@ -237,18 +237,18 @@ async def check_referee(folder: Path, level: Level, place: str, took: Callable[[
     """
     known, submission = load_referee(folder)
     built = await build_referee(folder, level)
-    findings, problems = list[Finding](), list[Problem]()
+    findings, problems = list[RefereeFinding](), list[Problem]()
     async with running_monitor() as monitor:
         where = place if is_foreign(place) else known.toml.name
         await _examine(Bench(known, built, level, monitor), findings, problems, where)
     return RefereeReport(known.game.name, submission.spec.language, place, tuple(findings), tuple(problems), took())
 
 
-async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem], where: str) -> None:
+async def _examine(bench: Bench, findings: list[RefereeFinding], problems: list[Problem], where: str) -> None:
     """Play the runs of a check. Append the results to `findings` and `problems`."""
 
     def failed(words: str, code: str, message: str, evidence: str, hint: str) -> None:
-        findings.append(Finding("✗", words))
+        findings.append(RefereeFinding("✗", words))
         problems.append(Problem(code, where, message, evidence, hint))
 
     began = time.monotonic()
@@ -256,11 +256,11 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
         first = await bench.play(Run(range(1, MAX_TABLES + 1)), time.monotonic() + FIRST_RUN_S)
     except SourceFailed as failure:
         if bench.has_started:
-            findings.append(Finding("✓", "builds and starts"))
+            findings.append(RefereeFinding("✓", "builds and starts"))
         words = "tables of random answers" if bench.has_started else "builds, and does not start"
         failed(words, FAILS if bench.has_started else STARTS, failure.reason, _shown(failure.said), bench.protocol_hint)
         return
-    findings.append(Finding("✓", "builds and starts"))
+    findings.append(RefereeFinding("✓", "builds and starts"))
     tables = sorted(first.said)
     await trio.sleep(max(0.0, began + SECOND_APART_S - time.monotonic()))
     runs = (
@@ -285,7 +285,7 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
             message, hint = DIFFERENCES[code]
             failed(words, code, message, difference, FOREIGN_HINTS[code] if bench.is_foreign else hint)
             return
-        findings.append(Finding("✓", words))
+        findings.append(RefereeFinding("✓", words))
     try:
         hard = await bench.play(Run(tables, PARALLEL, faults=True))
     except SourceFailed as failure:
@@ -294,7 +294,7 @@ async def _examine(bench: Bench, findings: list[Finding], problems: list[Problem
     illegal = first.illegal.total()
     survived = f"{counted(hard.faults, 'fault')}, {counted(hard.dropped, 'dropped table')}"
     findings.append(
-        Finding("✓", f"faults and illegal moves are survived ({survived}, {counted(illegal, 'illegal move')})")
+        RefereeFinding("✓", f"faults and illegal moves are survived ({survived}, {counted(illegal, 'illegal move')})")
     )
     findings += _notes(bench, first, again)
 
@@ -347,29 +347,31 @@ def _shown(output: bytes) -> str:
     return one_line(output[-1000:].decode(errors="replace"))
 
 
-def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[Finding]:
+def _notes(bench: Bench, first: Played, parallel: Played) -> Iterator[RefereeFinding]:
     """Yield further findings about a referee without problems: its longest line, its speed, and what is not checked."""
     if first.longest <= MAX_LINE_BYTES:
-        yield Finding("✓", f"lines stay below 4 KiB (longest {first.longest} bytes)")
+        yield RefereeFinding("✓", f"lines stay below 4 KiB (longest {first.longest} bytes)")
     else:
         cure = "many bots read a question into 4096 bytes: shorten the fields of view"
-        yield Finding("!", f"the longest line has {first.longest} bytes", cure)
+        yield RefereeFinding("!", f"the longest line has {first.longest} bytes", cure)
     if not first.decisions:
         cure = "bots are never asked: `ask` of protocols/referee.md, before `over`"
-        yield Finding("!", "asks no question at any table", cure)
+        yield RefereeFinding("!", "asks no question at any table", cure)
         return
     alone, many = [thousands(round(run.decisions / max(run.seconds, 1e-6))) for run in (first, parallel)]
-    yield Finding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
+    yield RefereeFinding("✓", f"{alone} decisions a second, {many} with eight tables in parallel")
     never = [verb for verb, count in first.moves.items() if first.illegal[verb] == count]
     if never:
         cure = "`<card from hand>` in `answer` names a field of view that lists good values"
-        yield Finding("!", f"every random {' and '.join(sorted(never))} was illegal", cure)
-    yield Finding("·", "not checked: that the rules are right, and what no random answer has reached")
+        yield RefereeFinding("!", f"every random {' and '.join(sorted(never))} was illegal", cure)
+    yield RefereeFinding("·", "not checked: that the rules are right, and what no random answer has reached")
     if any(form.is_free for form in bench.forms):
         cure = '`answer` in game.toml says what good ones look like, for example answer = "<number: 1..5>"'
-        yield Finding("·", "not checked: good answers, because random text is mostly wrong", cure)
+        yield RefereeFinding("·", "not checked: good answers, because random text is mostly wrong", cure)
     if bench.is_foreign:
-        yield Finding("·", "not checked: which moves are illegal, because a referee for another runner does not tell")
+        yield RefereeFinding(
+            "·", "not checked: which moves are illegal, because a referee for another runner does not tell"
+        )
 
 
 class FailedTable(msgspec.Struct):
@@ -490,5 +492,5 @@ def _first(line: bytes) -> str:
 
 def refused(error: UserError, place: str, seconds: float) -> RefereeReport:
     """Return the report about the folder of a referee that does not load or build."""
-    findings = (Finding("✗", "builds and starts"),)
+    findings = (RefereeFinding("✗", "builds and starts"),)
     return RefereeReport(Path(place).name or place, "?", place, findings, tuple(error.problems), seconds)
