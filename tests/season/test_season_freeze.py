@@ -22,6 +22,7 @@ from host.season.entries.values import Submission, Verdict, Version, submission_
 from host.season.folder import SeasonFolder
 from host.season.rounds.season import Season as SeasonProcess
 from host.season.rounds.season import entries_in
+from host.season.season_config import AuthorLimits
 
 FILES = {name: f"{STANDS}# {name}".encode() for name in "abc"}
 START = 1_800_000_000.0  # seconds since 1970
@@ -76,9 +77,9 @@ def accept(here: Season, known: Submission) -> None:
     here.intake.accept(known, version, Verdict(accepted=True), folder)
 
 
-def close_entry(folder: Path, at: float) -> None:
+def close_entry(folder: Path, at: float, more: str = "") -> None:
     """Write the croupier.toml of a season whose terms close entry at a whole second."""
-    terms = f'freeze = {datetime.fromtimestamp(at - 1, UTC).isoformat()}\ngrace = "1 s"'
+    terms = f'freeze = {datetime.fromtimestamp(at - 1, UTC).isoformat()}\ngrace = "1 s"\n{more}'
     (folder / "croupier.toml").write_text(CONFIG.format(game="pazaak", terms=terms))
     SeasonFolder(folder).draw_seed()
 
@@ -226,6 +227,25 @@ def test_entry_is_open_again_if_the_terms_close_it_later(tmp_path: Path) -> None
             assert playing(here) == (["a"] if closes > now else [])
         assert entries_in(here.store) is None
         assert len(here.store.events.of("unfreeze")) == 2
+
+
+def test_fewer_versions_of_an_author_play_if_the_terms_allow_fewer_and_entry_is_open(tmp_path: Path) -> None:
+    now = time.time() // 1
+    with season(tmp_path, terms_of(limits=AuthorLimits(active=2))) as here:
+        for name in "ab":
+            here.submit("ada", "mine.py", FILES[name], "mine")
+            accept(here, *here.store.submissions.open())
+        for active, closes, plays in (
+            (2, now + 1000, "ab"),
+            (1, now - 1, "ab"),
+            (2, now + 1000, "ab"),
+            (1, now + 1001, "b"),
+        ):
+            close_entry(tmp_path, closes, f"active = {active}")
+            process_of(tmp_path, here.store).take_terms(load(tmp_path))
+            assert playing(here) == [*plays]
+        (stopped,) = here.store.events.of("inactive")
+        assert stopped.subject == "mine-1"
 
 
 def test_a_freeze_can_be_undone_until_the_final_exists(tmp_path: Path) -> None:

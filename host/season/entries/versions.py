@@ -1,6 +1,7 @@
 """Stores the versions of a season, and which of them play."""
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -98,6 +99,17 @@ class Versions:
             for each in stopped:
                 self.deactivate(each)
             self._database.put(VERSION, version._replace(active=True, off_ladder=""))
+        return stopped
+
+    def keep_newest(self, most: int) -> list[Version]:
+        """Stop the versions of each author that play, except the `most` that were entered last. Return those stopped."""
+        playing, kept = self._some(f"WHERE active {NEWEST_FIRST}"), Counter[str]()
+        stopped = []
+        for version in playing:
+            kept[version.author] += 1
+            if kept[version.author] > most:
+                self.deactivate(version)
+                stopped.append(version)
         return stopped
 
     def deactivate(self, version: Version) -> None:

@@ -219,10 +219,11 @@ class Season:
     def take_terms(self, tournament: Tournament) -> None:
         """Use an edited croupier.toml from now on. If its terms have changed, store an event that names the changes.
 
-        If entry was closed by the old terms, and the new ones close it later, entry is open again until then. Raise
-        UserError if the terms cannot be stored; then the old terms stay in force.
+        If entry was closed by the old terms, and the new ones close it later, entry is open again until then. If an
+        author may have fewer versions that play, those that were entered first are stopped, unless entry is closed.
+        Raise UserError if the terms cannot be stored; then the old terms stay in force.
         """
-        after = terms_text(tournament)
+        after, terms = terms_text(tournament), terms_of(tournament)
         before = self.store.value(TERMS, dict)
         if before is None:
             self.store.set_setting(TERMS, after)
@@ -231,7 +232,10 @@ class Season:
             kind, text = ("terms", f"the terms have changed: {changes}") if changes else ("site", SITE_CHANGED)
             with self.store.transaction():
                 self._set_with_event(TERMS, after, kind, "croupier.toml", text)
-                self._reopen_if_later(before["season"], terms_of(tournament))
+                self._reopen_if_later(before["season"], terms)
+                if not is_closed(closing_time(self.store, terms.closes), time.time()):
+                    for version in self.store.versions.keep_newest(terms.active):
+                        self.event("inactive", version.label, "its author may have fewer versions that play")
         self.tournament = tournament
 
     def _reopen_if_later(self, before: dict[str, Any], terms: SeasonTable) -> None:
