@@ -227,6 +227,7 @@ def test_entry_is_open_again_if_the_terms_close_it_later(tmp_path: Path) -> None
             assert playing(here) == (["a"] if closes > now else [])
         assert entries_in(here.store) is None
         assert len(here.store.events.of("unfreeze")) == 2
+        assert f" → {datetime.fromtimestamp(now + 999, UTC)}" in here.store.events.of("terms")[-1].text
 
 
 def test_fewer_versions_of_an_author_play_if_the_terms_allow_fewer_and_entry_is_open(tmp_path: Path) -> None:
