@@ -392,7 +392,7 @@ def test_a_change_of_the_terms_is_recorded_shown_and_used_by_the_next_round(tmp_
         config.write_text(config.read_text().replace('budget = "1 s"', 'budget = "2 s"'))
         season.until(lambda: season.events("terms"), "the change")
         season.until(lambda: season.document("site")["notices"], "the notice")
-        assert "budget: 1.0 → 2.0" in season.document("site")["notices"][0]
+        assert "budget: 1 s → 2 s" in season.document("site")["notices"][0]
         good = config.read_text()
         config.write_text(good.replace("budget", "bugdet"))
         season.until(lambda: season.events("warning", "the old terms stay"), "the refusal of a wrong file")

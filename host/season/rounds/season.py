@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -229,7 +228,7 @@ class Season:
         if before is None:
             self.store.set_setting(TERMS, after)
         elif self.store.setting(TERMS) != after:
-            changes = difference(_with_dates(public_terms(before)), _with_dates(public_terms(json.loads(after))))
+            changes = difference(_spelled(public_terms(before)), _spelled(public_terms(json.loads(after))))
             kind, text = ("terms", f"the terms have changed: {changes}") if changes else ("site", SITE_CHANGED)
             with self.store.transaction():
                 self._set_with_event(TERMS, after, kind, "croupier.toml", text)
@@ -252,13 +251,12 @@ class Season:
             self.event("unfreeze", "croupier.toml", "entry is open again: it closes later")
 
 
-def _with_dates(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return terms in which people can read when entry closes and when the final is."""
-    season = terms["season"]
-    dates = {
-        key: f"{datetime.fromtimestamp(season[key], UTC)}" if season[key] else "none" for key in ("freeze", "final")
-    }
-    return terms | {"season": season | dates}
+def _spelled(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return public terms as croupier.toml spells them, with dates and units."""
+    usual = msgspec.to_builtins(SeasonTable())
+    known = usual | terms["season"] | {"per_author": usual["per_author"] | terms["season.per_author"]}
+    season = msgspec.convert(known, SeasonTable).settings()
+    return terms | {"season.per_author": season.pop("per_author"), "season": season}
 
 
 def terms_text(tournament: Tournament) -> str:
