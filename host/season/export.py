@@ -30,7 +30,7 @@ def export_season(place: Path, tournament: Tournament, target: Path) -> int:
     # it has another name than the season, so the chain stays as it is.
     if tournament.season and folder.store.exists() and not lock_holder(folder.store):
         with Store.open(place) as store:
-            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            season = Season(folder, tournament, store)
             season.final_over = is_final_over(season)
             season.chain.update(season, season.book.rounds())
     with Store.reading(place) as store, store.snapshot():

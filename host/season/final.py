@@ -66,7 +66,7 @@ def make_final(
     patterns = terms_of(tournament).references if references else ()
     beside = expand_patterns(patterns, folder.path, tournament.game)
     if few := _too_few(tournament, [*places], [path.name for path in beside]):
-        hint = "croupier season status  shows who is entered"
+        hint = "croupier season freeze --undo  opens entry again"
         raise UserError([Problem("C004", str(place), few, hint=hint)], 3)
     digest = digest_of(bytes.fromhex(each.sha256) for each in playing).hex()
     _write(folder, tournament, target, places, beside)
@@ -97,7 +97,7 @@ def _closed_while_running(
         with Store.reading(folder.path) as store:
             if fixed := entries_in(store):
                 return fixed.entries
-            season = _quiet(folder, tournament, store)
+            season = Season(folder, tournament, store)
             waiting = f"waiting for the verdict on {counted(len(season.waiting()), 'submission')}"
             paused = f", but the season is paused ({season.paused}): croupier season resume" if season.paused else ""
         if said != (said := f"entry is closed; {waiting}{paused}"):
@@ -119,7 +119,7 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
     with Store.open(folder.path) as store:
         if fixed := entries_in(store):
             return fixed.entries
-        season = _quiet(folder, tournament, store)
+        season = Season(folder, tournament, store)
         if waiting := season.waiting():
             message = f"{counted(len(waiting), 'submission')}, received before entry closed: no verdict yet"
             hint = "croupier season open  examines them; then make the final"
@@ -128,11 +128,6 @@ def _closed_here(folder: SeasonFolder, tournament: Tournament) -> Sequence[Entry
             store.set_setting(FROZEN, repr(time.time()))
             season.event("freeze", "season", "entry is closed for the final")
         return season.fix_entries().entries
-
-
-def _quiet(folder: SeasonFolder, tournament: Tournament, store: Store) -> Season:
-    """Return the state of a season. Its events are not printed."""
-    return Season(folder, tournament, store, lambda _kind, _subject, _text: None)
 
 
 def _too_few(tournament: Tournament, entered: list[str], references: list[str]) -> str:

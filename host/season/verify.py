@@ -88,7 +88,7 @@ def verify_season(place: Path, tournament: Tournament, share: float = 1.0, seal:
         rounds, chain, ladder = Book(store).rounds(), SealedSeason(store, seal), ladder_in(store)
         versions = {version.label for version in store.versions.all()}
         if seed is not None and not chain.differences:
-            season = Season(folder, tournament, store, lambda _kind, _subject, _text: None)
+            season = Season(folder, tournament, store)
             season.final_over = True  # the final may be on another machine
             chain.differences += chain.compare(season, rounds)
     if wrong := first_difference(_planned(rounds)):

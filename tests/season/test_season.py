@@ -133,7 +133,7 @@ def test_links_have_the_address_of_the_terms_while_croupier_toml_is_wrong(tmp_pa
     folder = SeasonFolder(TestSeason(tmp_path / "cup", 'address = "http://cup.example"').folder)
     folder.draw_seed()
     with Store.open(folder.path) as store:
-        Season(folder, load(folder.path), store, lambda *_: None).take_terms(load(folder.path))
+        Season(folder, load(folder.path), store).take_terms(load(folder.path))
     folder.config.write_text("[season\n")
     assert "http://cup.example/a/" in croupier("-C", folder.path, "season", "invite", "ada").out
 

@@ -148,7 +148,7 @@ def test_a_season_without_a_chain_gets_one(played: TestSeason, tmp_path: Path) -
 def here(place: Path) -> Iterator[Season]:
     """Open a season in this process."""
     with Store.open(place) as store:
-        yield Season(SeasonFolder(place), load(place), store, lambda _kind, _subject, _text: None)
+        yield Season(SeasonFolder(place), load(place), store)
 
 
 def test_terms_and_entries_change_with_their_events_or_not_at_all_on_a_full_disk(tmp_path: Path) -> None:

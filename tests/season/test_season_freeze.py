@@ -86,7 +86,7 @@ def close_entry(folder: Path, at: float, more: str = "") -> None:
 
 def process_of(folder: Path, store: Store) -> SeasonProcess:
     """Return the state of the season process, with the terms that its folder has now."""
-    return SeasonProcess(SeasonFolder(folder), load(folder), store, lambda _kind, _subject, _text: None)
+    return SeasonProcess(SeasonFolder(folder), load(folder), store)
 
 
 def playing(here: Season) -> list[str]:

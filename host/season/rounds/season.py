@@ -63,10 +63,14 @@ class Bell:
             await rung.wait()
 
 
+def no_log(_kind: str, _subject: str, _text: str) -> None:
+    """Print no event."""
+
+
 class Season:
     """A season that is open in this process."""
 
-    def __init__(self, folder: SeasonFolder, tournament: Tournament, store: Store, log: Log) -> None:
+    def __init__(self, folder: SeasonFolder, tournament: Tournament, store: Store, log: Log = no_log) -> None:
         self.folder, self.tournament, self.store = folder, tournament, store
         self.seed = folder.seed()
         self.book, self.totals, self.bell = Book(store), SeasonTotals(), Bell()
