@@ -108,7 +108,7 @@ def test_every_script_may_be_executed() -> None:
 
 # Size.
 
-MAX_CODE_LINES = 47_752
+MAX_CODE_LINES = 47_753
 """Code lines in croupier, host and protocols; the aim is 39 500. Raise it only by what a new capability needs, and say so in
 the commit."""
 

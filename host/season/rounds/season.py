@@ -164,8 +164,9 @@ class Season:
 
     def entry_is_settled(self) -> bool:
         """Return whether entry is closed, and everything that was received before that has been read and has a verdict."""
-        unread = [at for at in arrivals(self.folder.inbox) if not is_closed(self.closes, at)]
-        return self.frozen() and not unread and not self.waiting()
+        if not self.frozen() or self.waiting():
+            return False
+        return all(is_closed(self.closes, at) for at in arrivals(self.folder.inbox))
 
     def waiting(self) -> list[Submission]:
         """Return the submissions that were received before entry closed, and have no verdict yet."""
